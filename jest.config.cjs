@@ -1,0 +1,39 @@
+// Nest 12 ships as ES modules only, which Jest can require() only from Node 24.9 on. @swc/jest turns both our
+// TypeScript and node_modules/@nestjs/*.js into CommonJS instead, so the tests run on every supported Node.
+const esmOnly = ['@nestjs'];
+
+/** @type {import('jest').Config} */
+module.exports = {
+  rootDir: __dirname,
+  testEnvironment: 'node',
+  moduleFileExtensions: ['ts', 'js', 'json'],
+  testRegex: '\\.spec\\.ts$',
+  testPathIgnorePatterns: ['/node_modules/', '/dist/', ...(process.env.TEST_LONG ? [] : ['\\.long\\.spec\\.ts$'])],
+  modulePathIgnorePatterns: ['<rootDir>/dist/'],
+  transform: {
+    '^.+\\.[tj]s$': [
+      '@swc/jest',
+      {
+        swcrc: false,
+        sourceMaps: 'inline',
+        module: { type: 'commonjs' },
+        jsc: {
+          target: 'es2022',
+          keepClassNames: true,
+          parser: { syntax: 'typescript', decorators: true },
+          transform: { legacyDecorator: true, decoratorMetadata: true, useDefineForClassFields: true },
+        },
+      },
+    ],
+  },
+  transformIgnorePatterns: [`/node_modules/(?!(${esmOnly.join('|')})/)`],
+  moduleNameMapper: {
+    '^nest-deliveries$': '<rootDir>/libs/deliveries/src',
+    '^nest-deliveries/migrations$': '<rootDir>/migrations',
+    '^nest-deliveries/([^/]+)$': '<rootDir>/libs/$1/src',
+  },
+  globalSetup: '<rootDir>/test/support/global-setup.ts',
+  globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+  testTimeout: 20_000,
+  maxWorkers: 2,
+};
