@@ -1,0 +1,3 @@
+export { startEmbeddedPostgres } from './start-embedded-postgres';
+export type { EmbeddedPostgres, EmbeddedPostgresOptions } from './options';
+export { EmbeddedPostgresError } from './unavailable';

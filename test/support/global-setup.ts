@@ -1,0 +1,32 @@
+// Jest gives globalSetup no moduleNameMapper: relative imports without an extension only.
+import { Client } from 'pg';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/embedded-postgres';
+import { TEMPLATE } from './test-database';
+
+declare global {
+  var testServer: EmbeddedPostgres | undefined;
+}
+
+/**
+ * One server for the whole run: `TEST_DATABASE_URL` (a superuser's or one with CREATEDB) or an embedded one without
+ * durability. The workers get its address as `TEST_PG_ADMIN_URL`.
+ */
+export default async function globalSetup(): Promise<void> {
+  const own = process.env.TEST_DATABASE_URL;
+  globalThis.testServer = own ? undefined : await startEmbeddedPostgres({ settings: { max_connections: '300' } });
+  const adminUrl = own ?? globalThis.testServer?.url ?? '';
+  process.env.TEST_PG_ADMIN_URL = adminUrl;
+  await prepareTemplate(adminUrl);
+}
+
+/** Makes the template anew. Migrations of the libraries and of the application are run here, in the template. */
+async function prepareTemplate(adminUrl: string): Promise<void> {
+  const admin = new Client({ connectionString: adminUrl });
+  await admin.connect();
+  try {
+    await admin.query(`DROP DATABASE IF EXISTS ${TEMPLATE} WITH (FORCE)`);
+    await admin.query(`CREATE DATABASE ${TEMPLATE} TEMPLATE template0`);
+  } finally {
+    await admin.end();
+  }
+}

@@ -1,0 +1,117 @@
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+
+/** Who sent a chunk. */
+export type Direction = 'client' | 'server';
+
+/** A proxy in front of one address whose line can be cut, refused, frozen and slowed down. */
+export interface TcpProxy {
+  /** Where to connect to on 127.0.0.1. */
+  readonly port: number;
+  /** Resets every present connection, on both sides. */
+  cut(): void;
+  /** From now on new connections are reset at once; present ones go on. */
+  refuse(): void;
+  /** Takes new connections again. */
+  accept(): void;
+  /** A black hole: nothing passes in either direction and nothing is closed; new connections are taken and held as well. */
+  freeze(): void;
+  /** Lets everything that was held pass, in its order, and then the rest. */
+  thaw(): void;
+  /** Delay of every chunk, in each direction, in milliseconds. Default 0. */
+  setLatency(milliseconds: number): void;
+  /**
+   * Freezes as soon as a chunk matches; that chunk is held too. Resolves when it has happened. The chunks of one connection
+   * come in order, but their borders are the network's: match on something short. Only one gate at a time.
+   */
+  freezeAfter(predicate: (chunk: Buffer, direction: Direction) => boolean): Promise<void>;
+  /** Number of open connections from clients. */
+  connections(): number;
+  /** Resets everything and stops listening. */
+  close(): Promise<void>;
+}
+
+interface Gate {
+  predicate: (chunk: Buffer, direction: Direction) => boolean;
+  reached: () => void;
+}
+
+/** Starts a proxy on a free port of 127.0.0.1. */
+export async function startTcpProxy(target: { host: string; port: number }): Promise<TcpProxy> {
+  const sockets = new Set<Socket>();
+  const clients = new Set<Socket>();
+  let refusing = false;
+  let frozen = false;
+  let latency = 0;
+  let gate: Gate | undefined;
+  let held: (() => void)[] = [];
+
+  /** Runs a step now, or after everything that is held when the line is frozen. */
+  const pass = (step: () => void) => (frozen ? void held.push(step) : step());
+  /** Each step waits the latency of its moment. Timers of equal length fire in order, so the order of bytes is kept. */
+  const delayed = (step: () => void) => (latency > 0 ? void setTimeout(() => pass(step), latency) : pass(step));
+
+  const relay = (from: Socket, to: Socket, direction: Direction) => {
+    from.on('data', (chunk: Buffer) => {
+      if (gate?.predicate(chunk, direction)) {
+        frozen = true;
+        gate.reached();
+        gate = undefined;
+      }
+      delayed(() => void (to.destroyed || to.write(chunk)));
+    });
+    from.on('end', () => delayed(() => void (to.destroyed || to.end())));
+    from.on('error', () => delayed(() => reset(to)));
+    from.on('close', () => void sockets.delete(from));
+    sockets.add(from);
+  };
+
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
+    client.on('error', () => {});
+    if (refusing) {
+      reset(client);
+      return;
+    }
+    clients.add(client);
+    client.on('close', () => void clients.delete(client));
+    const upstream = connect({ ...target, allowHalfOpen: true, noDelay: true });
+    relay(client, upstream, 'client');
+    relay(upstream, client, 'server');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+
+  const cut = () => {
+    for (const socket of sockets) reset(socket);
+    held = [];
+  };
+  const thaw = () => {
+    frozen = false;
+    const steps = held;
+    held = [];
+    for (const step of steps) step();
+  };
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address ? address.port : 0,
+    cut,
+    refuse: () => void (refusing = true),
+    accept: () => void (refusing = false),
+    freeze: () => void (frozen = true),
+    thaw,
+    setLatency: (milliseconds) => void (latency = milliseconds),
+    freezeAfter: (predicate) => new Promise((reached) => void (gate = { predicate, reached })),
+    connections: () => clients.size,
+    close: async () => {
+      cut();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** RST instead of FIN: what a crashed machine or a firewall does. A socket that is still dialling can only be destroyed. */
+function reset(socket: Socket): void {
+  if (socket.connecting) socket.destroy();
+  else socket.resetAndDestroy();
+}
