@@ -1,0 +1,187 @@
+import { X509Certificate } from 'node:crypto';
+import type { Profile } from '../address-policy/classify-address';
+import { neverAllowed, overlap, readRange, type Range } from '../address-policy/range';
+import { InvalidOptionsError } from '../errors';
+import type { PoolLimits } from '../request/connection-pool';
+import { dnsResolver } from '../resolve/dns-resolver';
+import type { Resolver } from '../resolve/resolver';
+import { readDuration } from './duration';
+import { nearestName } from './nearest-name';
+import type { OutboundHttpOptions } from './outbound-http-options';
+
+/** Options with every default filled in and every text parsed. Durations are milliseconds. */
+export interface Settings {
+  profile: Profile;
+  timeout: number;
+  connectTimeout: number;
+  deny: readonly Range[];
+  allow: readonly Range[];
+  testMode: boolean;
+  testCa: string | undefined;
+  resolver: Resolver;
+  keepAlive: PoolLimits;
+}
+
+const OPTIONS = [
+  'profile',
+  'timeout',
+  'connectTimeout',
+  'deny',
+  'allow',
+  'testMode',
+  'production',
+  'requireProduction',
+  'resolver',
+  'keepAlive',
+] as const satisfies readonly (keyof OutboundHttpOptions)[];
+
+/**
+ * Checks the options and fills in the defaults.
+ *
+ * @throws InvalidOptionsError with one sentence: option, rule, what was given, what to do.
+ */
+export function readOptions(options: OutboundHttpOptions): Settings {
+  refuseUnknown('', options, OPTIONS);
+  const timeout = duration('timeout', options.timeout, 10_000, 1);
+  const connectTimeout = duration('connectTimeout', options.connectTimeout, Math.min(5000, timeout), 1);
+  if (connectTimeout > timeout) {
+    throw invalid('connectTimeout', `must be at most timeout (${timeout} ms)`, options.connectTimeout, 'lower it');
+  }
+  const requireProduction = flag('requireProduction', options.requireProduction, false);
+  const production = flag('production', options.production, process.env.NODE_ENV === 'production') || requireProduction;
+  return {
+    profile: profile(options.profile),
+    timeout,
+    connectTimeout,
+    deny: ranges('deny', options.deny),
+    allow: allowRanges(options.allow, requireProduction),
+    ...testMode(options.testMode, production),
+    resolver: resolver(options.resolver),
+    keepAlive: keepAlive(options.keepAlive ?? {}),
+  };
+}
+
+/** Also used for a single request's time limits. Whole milliseconds up to an hour. */
+export function duration(option: string, given: unknown, fallback: number, least: number): number {
+  const value = given === undefined ? fallback : readDuration(given);
+  if (value === undefined || value < least || value > 3_600_000) {
+    throw invalid(option, `must be ${least} ms to 1 h`, given, "write milliseconds or a text like '10s'");
+  }
+  return Math.round(value);
+}
+
+function profile(given: unknown): Profile {
+  if (given === undefined || given === 'registry' || given === 'strict') {
+    return given ?? 'registry';
+  }
+  throw invalid('profile', "must be 'registry' or 'strict'", given, 'choose one of them');
+}
+
+function ranges(option: string, given: unknown = []): Range[] {
+  if (!Array.isArray(given)) {
+    throw invalid(option, 'must be a list of CIDR ranges', given, "write for example ['10.1.2.3/32']");
+  }
+  return given.map((text: unknown) => {
+    const range = typeof text === 'string' ? readRange(text) : undefined;
+    if (!range) {
+      throw invalid(option, 'must hold CIDR ranges whose host bits are zero', text, "write for example '10.1.2.0/24'");
+    }
+    return range;
+  });
+}
+
+function allowRanges(given: OutboundHttpOptions['allow'], requireProduction: boolean): Range[] {
+  const allow = ranges('allow', given);
+  if (requireProduction && allow.length > 0) {
+    throw invalid('allow', 'must be empty under requireProduction', given, 'remove one of the two');
+  }
+  allow.forEach((range, index) => {
+    const forbidden = neverAllowed.find((never) => overlap(never.range, range));
+    if (forbidden) {
+      throw invalid('allow', `must not touch ${forbidden.what}`, given?.[index], 'name the receivers more narrowly');
+    }
+  });
+  return allow;
+}
+
+function testMode(given: unknown, production: boolean): { testMode: boolean; testCa: string | undefined } {
+  if (given === undefined || given === false) {
+    return { testMode: false, testCa: undefined };
+  }
+  if (given !== true && !isRecord(given)) {
+    throw invalid('testMode', 'must be true, false or { ca }', given, 'write true, or { ca: <PEM text> }');
+  }
+  if (production) {
+    throw invalid('testMode', 'must be off in production', given, 'remove it, or set production to false');
+  }
+  if (given === true) {
+    return { testMode: true, testCa: undefined };
+  }
+  refuseUnknown('testMode.', given, ['ca']);
+  if (given.ca !== undefined && !isCertificate(given.ca)) {
+    throw invalid('testMode.ca', 'must be a certificate in PEM', typeof given.ca, 'read the file and pass its text');
+  }
+  return { testMode: true, testCa: given.ca };
+}
+
+function resolver(given: unknown): Resolver {
+  if (given === undefined) {
+    return dnsResolver();
+  }
+  if (!isResolver(given)) {
+    throw invalid('resolver', 'must be a function from a host name to its addresses', typeof given, 'pass a function');
+  }
+  return given;
+}
+
+function keepAlive(given: unknown): PoolLimits {
+  if (!isRecord(given)) {
+    throw invalid('keepAlive', 'must be an object', given, 'write { maxIdle, idleTimeout, maxAge } or leave it out');
+  }
+  refuseUnknown('keepAlive.', given, ['maxIdle', 'idleTimeout', 'maxAge']);
+  const { maxIdle = 256 } = given;
+  if (typeof maxIdle !== 'number' || !Number.isInteger(maxIdle) || maxIdle < 0 || maxIdle > 10_000) {
+    throw invalid('keepAlive.maxIdle', 'must be a whole number from 0 to 10,000', maxIdle, 'write 0 to keep none');
+  }
+  return {
+    maxIdle,
+    idleTimeout: duration('keepAlive.idleTimeout', given.idleTimeout, 4000, 1),
+    maxAge: duration('keepAlive.maxAge', given.maxAge, 60_000, 1),
+  };
+}
+
+function flag(option: string, given: unknown, fallback: boolean): boolean {
+  if (given === undefined || typeof given === 'boolean') {
+    return given ?? fallback;
+  }
+  throw invalid(option, 'must be true or false', given, 'write one of them, without quotes');
+}
+
+function refuseUnknown(prefix: string, given: object, known: readonly string[]): void {
+  const unknown = Object.keys(given).find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    const near = nearestName(unknown, known);
+    const advice = near ? `did you mean ${prefix}${near}?` : `known are ${known.join(', ')}.`;
+    throw new InvalidOptionsError(`option ${prefix}${unknown} is not known; ${advice}`);
+  }
+}
+
+function invalid(option: string, rule: string, given: unknown, advice: string): InvalidOptionsError {
+  return new InvalidOptionsError(`option ${option} ${rule}, got ${JSON.stringify(given) ?? 'undefined'}; ${advice}.`);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isResolver(value: unknown): value is Resolver {
+  return typeof value === 'function';
+}
+
+function isCertificate(value: unknown): value is string {
+  try {
+    return typeof value === 'string' && new X509Certificate(value).subject !== '';
+  } catch {
+    return false;
+  }
+}

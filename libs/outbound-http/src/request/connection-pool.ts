@@ -1,0 +1,97 @@
+import { Connection } from './connection';
+import type { ConnectorContext, Route } from './connector';
+
+export interface PoolLimits {
+  /** Idle connections kept in all; the one idle longest goes first. 0 keeps none. */
+  maxIdle: number;
+  /** Milliseconds that a connection may stay idle. */
+  idleTimeout: number;
+  /** Milliseconds from its opening after which a connection is not used for another attempt. */
+  maxAge: number;
+}
+
+/** Idle connections by origin. Those in use belong to their attempts and are bounded by the callers' concurrency. */
+export class ConnectionPool {
+  readonly #byOrigin = new Map<string, Connection[]>();
+  /** Oldest first. */
+  readonly #idle = new Set<Connection>();
+  #closed = false;
+
+  constructor(
+    private readonly context: ConnectorContext,
+    private readonly limits: PoolLimits,
+  ) {}
+
+  /** The idle connection used last whose socket leads to one of this attempt's checked addresses, or a new one. */
+  take(route: Route): Connection {
+    const { origin } = route.destination;
+    const found = this.#byOrigin.get(origin)?.findLast((connection) => this.#fits(connection, route));
+    if (found) {
+      this.#remove(found);
+    }
+    const connection = found ?? new Connection(origin, this.context, this.limits.idleTimeout);
+    connection.hold(route);
+    return connection;
+  }
+
+  /** Takes a connection back whose answer was read to its end. */
+  give(connection: Connection): void {
+    connection.release();
+    if (this.#closed || this.limits.maxIdle === 0 || !connection.reusable || this.#tooOld(connection)) {
+      connection.destroy();
+      return;
+    }
+    const siblings = this.#byOrigin.get(connection.origin);
+    if (siblings) {
+      siblings.push(connection);
+    } else {
+      this.#byOrigin.set(connection.origin, [connection]);
+    }
+    this.#idle.add(connection);
+    connection.onClosed = () => this.#discard(connection);
+    if (this.#idle.size > this.limits.maxIdle) {
+      const [oldest] = this.#idle;
+      if (oldest) {
+        this.#discard(oldest);
+      }
+    }
+  }
+
+  /** Closes what is idle and keeps nothing from now on. Attempts under way end by themselves. */
+  close(): void {
+    this.#closed = true;
+    for (const connection of this.#idle) {
+      this.#discard(connection);
+    }
+  }
+
+  #fits(connection: Connection, { addresses }: Route): boolean {
+    return (
+      connection.reusable &&
+      !this.#tooOld(connection) &&
+      addresses.some(({ canonical }) => canonical === connection.remote)
+    );
+  }
+
+  #tooOld(connection: Connection): boolean {
+    return performance.now() - connection.openedAt > this.limits.maxAge;
+  }
+
+  #discard(connection: Connection): void {
+    this.#remove(connection);
+    connection.destroy();
+  }
+
+  #remove(connection: Connection): void {
+    connection.onClosed = undefined;
+    this.#idle.delete(connection);
+    const siblings = this.#byOrigin.get(connection.origin);
+    const index = siblings?.lastIndexOf(connection) ?? -1;
+    if (siblings && index >= 0) {
+      siblings.splice(index, 1);
+      if (siblings.length === 0) {
+        this.#byOrigin.delete(connection.origin);
+      }
+    }
+  }
+}

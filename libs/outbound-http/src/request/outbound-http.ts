@@ -1,0 +1,158 @@
+import { createSecureContext, rootCertificates } from 'node:tls';
+import type { Profile } from '../address-policy/classify-address';
+import { readDestination, type Destination, type DestinationRules } from '../address-policy/read-destination';
+import type { RefusalReason, Verdict } from '../address-policy/reasons';
+import { InvalidRequestError } from '../errors';
+import { readDuration, type Duration } from '../options/duration';
+import type { OutboundHttpOptions } from '../options/outbound-http-options';
+import { readOptions, type Settings } from '../options/read-options';
+import { resolveDestination, resolveLiteral, type Resolution } from '../resolve/resolve-destination';
+import { ConnectionPool } from './connection-pool';
+import { Deadline, type Stopped } from './deadline';
+import { exchange } from './exchange';
+import { readRequest, type OutboundRequest } from './read-request';
+import type { OutboundResult } from './result';
+import { TlsSessions } from './tls-sessions';
+
+/** The limits and the profile of one request, where they differ from the client's. */
+export interface AttemptOptions {
+  profile?: Profile | undefined;
+  /** For the whole attempt. */
+  timeout?: Duration | undefined;
+  /** For name look-up, TCP and TLS. */
+  connectTimeout?: Duration | undefined;
+  /** Ends the attempt as `unreachable`, kind `aborted`. */
+  signal?: AbortSignal | undefined;
+}
+
+export type PostOptions = Omit<OutboundRequest, 'method'> & AttemptOptions;
+export type RequestOptions = OutboundRequest & AttemptOptions;
+
+/** What an operator's log is told of a refusal; a caller never sees the address. */
+export interface RefusedDestination {
+  reason: RefusalReason;
+  address: string;
+}
+
+/**
+ * The client for destinations that third parties supply. Every attempt walks the same way: read the destination,
+ * resolve it once, judge every address, connect to one of those and no other, send, read a bounded answer.
+ */
+export class OutboundHttp {
+  readonly #settings: Settings;
+  readonly #pool: ConnectionPool;
+  readonly #onRefused: (refused: RefusedDestination) => void;
+
+  /** @throws InvalidOptionsError */
+  constructor(options: OutboundHttpOptions = {}, onRefused: (refused: RefusedDestination) => void = () => undefined) {
+    this.#settings = readOptions(options);
+    this.#onRefused = onRefused;
+    const { testCa, keepAlive } = this.#settings;
+    const secureContext = createSecureContext(testCa === undefined ? {} : { ca: [...rootCertificates, testCa] });
+    this.#pool = new ConnectionPool({ secureContext, sessions: new TlsSessions() }, keepAlive);
+  }
+
+  /** Sends a POST. See `request`. */
+  post(url: string, options: PostOptions = {}): Promise<OutboundResult> {
+    return this.request(url, { ...options, method: 'POST' });
+  }
+
+  /**
+   * Makes one attempt. Whatever the destination or its receiver does comes back as a result.
+   *
+   * @throws InvalidRequestError for what only the caller can mend: method, headers, body, time limits
+   */
+  async request(url: string, options: RequestOptions): Promise<OutboundResult> {
+    const request = readRequest(options);
+    const rules = this.#rules(options.profile);
+    const verdict = readDestination(url, rules);
+    if (!verdict.allowed) {
+      return this.#refused(verdict.reason, verdict.address);
+    }
+    const deadline = new Deadline(this.#limits(options));
+    try {
+      const resolved = await this.#resolve(verdict.destination, rules, deadline);
+      switch (resolved.type) {
+        case 'resolved':
+          return await this.#send(
+            { destination: verdict.destination, addresses: resolved.addresses, deadline },
+            request,
+          );
+        case 'refused':
+          return this.#refused(resolved.reason, resolved.address);
+        case 'unresolved':
+          return { type: 'unreachable', kind: resolved.kind };
+        default:
+          return resolved;
+      }
+    } finally {
+      deadline.release();
+    }
+  }
+
+  /** Like the function of the same name, with this client's own ranges and test mode. */
+  checkDestination(url: string, options: { profile?: Profile } = {}): Verdict {
+    const verdict = readDestination(url, this.#rules(options.profile));
+    return verdict.allowed ? { allowed: true } : { allowed: false, reason: verdict.reason };
+  }
+
+  /** Closes idle connections and keeps none from now on. Attempts under way end by themselves. */
+  close(): void {
+    this.#pool.close();
+  }
+
+  #resolve(
+    destination: Destination,
+    rules: DestinationRules,
+    deadline: Deadline,
+  ): Resolution | Stopped | Promise<Resolution | Stopped> {
+    if (destination.literal) {
+      return deadline.stopped ?? resolveLiteral(destination);
+    }
+    deadline.enter('resolve');
+    return deadline.race(resolveDestination(destination, rules, this.#settings.resolver));
+  }
+
+  async #send(route: Parameters<ConnectionPool['take']>[0], request: OutboundRequest): Promise<OutboundResult> {
+    const connection = this.#pool.take(route);
+    const { result, complete } = await exchange(connection, route.destination.path, request, route.deadline);
+    if (complete) {
+      this.#pool.give(connection);
+    } else {
+      connection.destroy();
+    }
+    return result;
+  }
+
+  #refused(reason: RefusalReason, address: string | undefined): OutboundResult {
+    if (address !== undefined) {
+      this.#onRefused({ reason, address });
+    }
+    return { type: 'refused', reason };
+  }
+
+  #rules(profile: Profile | undefined): DestinationRules {
+    const { deny, allow, testMode } = this.#settings;
+    return { profile: profile ?? this.#settings.profile, deny, allow, testMode };
+  }
+
+  #limits({ timeout, connectTimeout, signal }: AttemptOptions): ConstructorParameters<typeof Deadline>[0] {
+    const total = limit('timeout', timeout) ?? this.#settings.timeout;
+    return {
+      timeout: total,
+      connectTimeout: limit('connectTimeout', connectTimeout) ?? this.#settings.connectTimeout,
+      signal,
+    };
+  }
+}
+
+function limit(name: string, given: Duration | undefined): number | undefined {
+  if (given === undefined) {
+    return undefined;
+  }
+  const value = readDuration(given);
+  if (value === undefined || value <= 0 || value > 3_600_000) {
+    throw new InvalidRequestError('INVALID_TIMEOUT', `${name} must be above 0 and at most 1 h; got ${String(given)}.`);
+  }
+  return value;
+}
