@@ -1,7 +1,9 @@
 // Jest gives globalSetup no moduleNameMapper: relative imports without an extension only.
 import { Client } from 'pg';
+import { DataSource } from 'typeorm';
+import { deliveriesMigrations } from '../../migrations';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/embedded-postgres';
-import { TEMPLATE } from './test-database';
+import { databaseUrl, TEMPLATE } from './test-database';
 
 declare global {
   var testServer: EmbeddedPostgres | undefined;
@@ -29,4 +31,12 @@ async function prepareTemplate(adminUrl: string): Promise<void> {
   } finally {
     await admin.end();
   }
+  const dataSource = new DataSource({
+    type: 'postgres',
+    url: databaseUrl(adminUrl, TEMPLATE),
+    migrations: deliveriesMigrations(),
+  });
+  await dataSource.initialize();
+  await dataSource.runMigrations();
+  await dataSource.destroy();
 }

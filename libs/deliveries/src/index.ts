@@ -1,1 +1,43 @@
-export {};
+// Set up
+export { DeliveriesModule, type DeliveriesAsyncOptions } from './deliveries.module';
+export { optionDefaults, type DeliveriesOptions } from './deliveries.options';
+export type { Duration } from './delivery/duration';
+
+// Record
+export { DeliveryRecorder, type DraftOf, type Isolation, type RecordedEvent } from './record/delivery-recorder';
+export type { RecordedDelivery } from './record/delivery-inserter';
+export type { Transaction } from './record/caller-transaction';
+export type { DeliveryEvent } from './delivery/delivery';
+export type { DeliveryDraft } from './delivery/draft';
+
+// Write a channel
+export {
+  DeliveryChannel,
+  type ChannelHandler,
+  type ChannelSettings,
+  type DeliveryChannelOptions,
+  type RetrySettings,
+} from './send/channel.decorator';
+export type { Attempt, Delivery } from './delivery/delivery';
+export { failed, retry, skipped, succeeded, type Outcome, type RetryAfter } from './delivery/outcome';
+export { AttemptAbortedError } from './send/send';
+
+// Operate
+export { migrateSchema, schemaStatus, type SchemaStatus } from './database/schema';
+export { DeliveryWorkers } from './worker/delivery-workers';
+
+// Observe
+export { AttemptTally, countedOutcomes, type CountedOutcome } from './observe/attempt-tally';
+
+// Errors
+export {
+  ChannelDefinitionError,
+  DedupeConflictError,
+  DedupeUnsettledError,
+  DeliveriesError,
+  DeliveriesOptionsError,
+  InvalidDraftError,
+  SchemaBehindError,
+  TransactionRequiredError,
+  UnknownChannelError,
+} from './errors';

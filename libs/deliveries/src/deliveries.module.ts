@@ -1,0 +1,127 @@
+import {
+  Inject,
+  Module,
+  type DynamicModule,
+  type FactoryProvider,
+  type InjectionToken,
+  type ModuleMetadata,
+  type OnModuleInit,
+  type Provider,
+} from '@nestjs/common';
+import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
+import { SchedulerRegistry } from '@nestjs/schedule';
+import { DataSource } from 'typeorm';
+import { migrateSchema, requireCurrentSchema } from './database/schema';
+import { resolveOptions, type DeliveriesOptions, type ResolvedOptions } from './deliveries.options';
+import { DeliveriesOptionsError } from './errors';
+import { AttemptTally } from './observe/attempt-tally';
+import { DeliveryInserter } from './record/delivery-inserter';
+import { DeliveryRecorder } from './record/delivery-recorder';
+import { ChannelRegistry } from './send/channel-registry';
+import { DeliveryWorkers } from './worker/delivery-workers';
+
+/** What `DeliveriesModule.forRootAsync` takes: a factory for the options, and what it injects. */
+export interface DeliveriesAsyncOptions extends Pick<ModuleMetadata, 'imports'>, Pick<FactoryProvider, 'inject'> {
+  /** Injection token of the `DataSource`: it must be known before the factory runs. Default: the class `DataSource`. */
+  readonly dataSource?: InjectionToken;
+  readonly useFactory: (
+    ...injected: never[]
+  ) => Omit<DeliveriesOptions, 'dataSource'> | Promise<Omit<DeliveriesOptions, 'dataSource'>>;
+}
+
+const optionsToken = Symbol('nest-deliveries options');
+const dataSourceToken = Symbol('nest-deliveries data source');
+const schedulerToken = Symbol('nest-deliveries scheduler registry');
+
+/**
+ * Durable outbound deliveries. Import it once, in the root module, beside `TypeOrmModule` and `ScheduleModule.forRoot()`:
+ * `DeliveryRecorder` can then be injected everywhere, and channels are found wherever they are registered.
+ */
+@Module({})
+export class DeliveriesModule implements OnModuleInit {
+  constructor(
+    @Inject(optionsToken) private readonly options: ResolvedOptions,
+    @Inject(dataSourceToken) private readonly dataSource: DataSource,
+    private readonly channels: ChannelRegistry,
+  ) {}
+
+  /** @throws DeliveriesOptionsError at start, for an option that is unknown or out of range */
+  static forRoot(options: DeliveriesOptions = {}): DynamicModule {
+    return build([], options?.dataSource, { provide: optionsToken, useFactory: () => resolveOptions(options) });
+  }
+
+  /** @throws DeliveriesOptionsError at start, for an option that is unknown or out of range */
+  static forRootAsync({ imports, inject, dataSource, useFactory }: DeliveriesAsyncOptions): DynamicModule {
+    return build(imports, dataSource, {
+      provide: optionsToken,
+      inject: inject ?? [],
+      useFactory: async (...injected: never[]) => resolveOptions(await useFactory(...injected)),
+    });
+  }
+
+  /** @throws ChannelDefinitionError, DeliveriesOptionsError, SchemaBehindError */
+  async onModuleInit(): Promise<void> {
+    this.channels.discover();
+    if (this.options.migrate) await migrateSchema(this.dataSource, this.options.schema);
+    await requireCurrentSchema(this.dataSource, this.options.schema);
+  }
+}
+
+function build(
+  imports: ModuleMetadata['imports'],
+  dataSource: InjectionToken | undefined,
+  options: Provider,
+): DynamicModule {
+  return {
+    module: DeliveriesModule,
+    global: true,
+    imports: [DiscoveryModule, ...(imports ?? [])],
+    providers: [
+      options,
+      {
+        provide: dataSourceToken,
+        inject: [{ token: dataSource ?? DataSource, optional: true }],
+        useFactory: requireDataSource,
+      },
+      {
+        provide: schedulerToken,
+        inject: [{ token: SchedulerRegistry, optional: true }],
+        useFactory: requireScheduler,
+      },
+      {
+        provide: DeliveryRecorder,
+        inject: [dataSourceToken, ChannelRegistry, optionsToken],
+        useFactory: (source: DataSource, channels: ChannelRegistry, { schema }: ResolvedOptions) =>
+          new DeliveryRecorder(source, channels, new DeliveryInserter(`"${schema}"`)),
+      },
+      {
+        provide: ChannelRegistry,
+        inject: [DiscoveryService, optionsToken],
+        useFactory: (discovery: DiscoveryService, resolved: ResolvedOptions) =>
+          new ChannelRegistry(discovery, resolved),
+      },
+      {
+        provide: DeliveryWorkers,
+        inject: [dataSourceToken, ChannelRegistry, schedulerToken, AttemptTally, optionsToken],
+        useFactory: (...injected: ConstructorParameters<typeof DeliveryWorkers>) => new DeliveryWorkers(...injected),
+      },
+      AttemptTally,
+    ],
+    exports: [DeliveryRecorder, DeliveryWorkers, AttemptTally],
+  };
+}
+
+function requireDataSource(dataSource: DataSource | undefined): DataSource {
+  if (dataSource) return dataSource;
+  throw new DeliveriesOptionsError(
+    'DeliveriesModule: dataSource must be the injection token of a TypeORM DataSource; none was found. Import TypeOrmModule.forRoot(…) ' +
+      'in the root module, or pass dataSource: getDataSourceToken(…) for a named one.',
+  );
+}
+
+function requireScheduler(scheduler: SchedulerRegistry | undefined): SchedulerRegistry {
+  if (scheduler) return scheduler;
+  throw new DeliveriesOptionsError(
+    'DeliveriesModule needs the SchedulerRegistry of @nestjs/schedule, and it is not there. Import ScheduleModule.forRoot() in the root module.',
+  );
+}

@@ -1,0 +1,188 @@
+import type { InjectionToken } from '@nestjs/common';
+import { closest } from 'fastest-levenshtein';
+import type { PoolConfig } from 'pg';
+import { DataSource } from 'typeorm';
+import { defaultSchema, quoteSchema } from 'nest-deliveries/migrations';
+import { milliseconds, type Duration } from './delivery/duration';
+import { DeliveriesOptionsError } from './errors';
+import type { ChannelSettings, RetrySettings } from './send/channel.decorator';
+
+/** What `DeliveriesModule.forRoot` takes. Durations are milliseconds or strings such as `'10s'`. */
+export interface DeliveriesOptions {
+  /** PostgreSQL schema of the tables. Default `deliveries`. */
+  readonly schema?: string;
+  /** Bring the schema up to date at start. Default: on, unless `NODE_ENV` is `production`. */
+  readonly migrate?: boolean;
+  /** Injection token of the TypeORM `DataSource`, such as `getDataSourceToken('name')`. Default: the class `DataSource`. */
+  readonly dataSource?: InjectionToken;
+  /** Names of the channels that this process sends; it records for all of them. Default: all. `[]` for none. */
+  readonly run?: readonly string[];
+  /** Workers of each channel in each replica. Default 2; 0 for a process that only records. */
+  readonly workers?: number;
+  /** Deliveries that each worker has in flight at most. Default 10. */
+  readonly concurrency?: number;
+  /** How often an idle worker looks for due deliveries. Default `'1s'`. */
+  readonly pollInterval?: Duration;
+  /** Deadline of one attempt. Default `'10s'`. */
+  readonly sendTimeout?: Duration;
+  /** How long a claim holds a delivery. Default `'60s'`; at least `sendTimeout` and 5 seconds. */
+  readonly lease?: Duration;
+  /** Bounds of the random wait between attempts. Default `{ first: '10s', max: '1h' }`. */
+  readonly retry?: RetrySettings;
+  /** How long a shut-down waits for sends in flight before it aborts them. Default `'10s'`. */
+  readonly shutdownGrace?: Duration;
+  /** Connections of the workers' own pool. Default 3. */
+  readonly poolSize?: number;
+  /** Overrides, in the words of `pg`, of how the workers connect. Default: as the `DataSource` does. */
+  readonly connection?: PoolConfig;
+  /** Settings of single channels, by name: they win over those in `@DeliveryChannel`. */
+  readonly channels?: Readonly<Record<string, ChannelSettings>>;
+}
+
+/** The options with their defaults, durations in ms. */
+export interface ResolvedOptions {
+  readonly schema: string;
+  readonly migrate: boolean;
+  readonly dataSource: InjectionToken;
+  readonly run: readonly string[] | undefined;
+  readonly pollInterval: number;
+  readonly shutdownGrace: number;
+  readonly poolSize: number;
+  readonly connection: PoolConfig | undefined;
+  /** What holds for a channel that says nothing itself. */
+  readonly channelDefaults: ChannelDefaults;
+  readonly channels: Readonly<Record<string, ChannelSettings>>;
+}
+
+export interface ChannelDefaults {
+  readonly workers: number;
+  readonly concurrency: number;
+  readonly sendTimeout: number;
+  readonly lease: number;
+  readonly maxAttempts: number | undefined;
+  readonly retry: { readonly first: number; readonly max: number };
+}
+
+/** Every option of the module with its default, as the options table in the docs has it. */
+export const optionDefaults = {
+  schema: `'${defaultSchema}'`,
+  migrate: 'on, unless `NODE_ENV` is `production`',
+  dataSource: 'the class `DataSource`',
+  run: 'all channels',
+  workers: '2',
+  concurrency: '10',
+  pollInterval: "'1s'",
+  sendTimeout: "'10s'",
+  lease: "'60s'",
+  retry: "{ first: '10s', max: '1h' }",
+  shutdownGrace: "'10s'",
+  poolSize: '3',
+  connection: 'as the `DataSource` connects',
+  channels: '{}',
+} as const satisfies Record<keyof DeliveriesOptions, string>;
+
+/** The settings that a channel, and `channels.<name>`, can have. */
+export const channelSettingNames = [
+  'maxAge',
+  'workers',
+  'concurrency',
+  'sendTimeout',
+  'lease',
+  'maxAttempts',
+  'retry',
+] as const;
+
+/** @throws DeliveriesOptionsError that says which option, the rule, what was given and what to do */
+export function resolveOptions(options: DeliveriesOptions = {}): ResolvedOptions {
+  refuseUnknown('DeliveriesModule', options, Object.keys(optionDefaults));
+  const schema = options.schema ?? defaultSchema;
+  try {
+    quoteSchema(schema);
+  } catch (error) {
+    throw new DeliveriesOptionsError(`DeliveriesModule: ${(error as Error).message}. Choose such a name.`);
+  }
+  const subject = 'DeliveriesModule';
+  const none = { workers: 2, concurrency: 10, sendTimeout: 10_000, lease: 60_000, maxAttempts: undefined } as const;
+  const channelDefaults = channelSettings(subject, options, { ...none, retry: { first: 10_000, max: 3_600_000 } });
+  const migrate = options.migrate ?? process.env.NODE_ENV !== 'production';
+  if (typeof migrate !== 'boolean')
+    throw refused(subject, 'migrate', 'must be true or false', migrate, 'Set it to one of them');
+  const { run, channels = {} } = options;
+  if (run !== undefined && !(Array.isArray(run) && run.every((name) => typeof name === 'string'))) {
+    throw refused(subject, 'run', 'must be a list of channel names', run, "Write run: ['email'], or [] for none");
+  }
+  return {
+    schema,
+    migrate,
+    dataSource: options.dataSource ?? DataSource,
+    run,
+    pollInterval: duration(subject, 'pollInterval', options.pollInterval ?? 1_000, 10, 3_600_000),
+    shutdownGrace: duration(subject, 'shutdownGrace', options.shutdownGrace ?? 10_000, 0, 3_600_000),
+    poolSize: count(subject, 'poolSize', options.poolSize ?? 3, 1, 100),
+    connection: options.connection,
+    channelDefaults,
+    channels,
+  };
+}
+
+/** Settings of a channel over their defaults, checked. */
+export function channelSettings(
+  subject: string,
+  given: Omit<ChannelSettings, 'maxAge'>,
+  defaults: ChannelDefaults,
+): ChannelDefaults {
+  refuseUnknown(`${subject}: retry`, given.retry ?? {}, ['first', 'max']);
+  return {
+    workers: count(subject, 'workers', given.workers ?? defaults.workers, 0, 100),
+    concurrency: count(subject, 'concurrency', given.concurrency ?? defaults.concurrency, 1, 10_000),
+    sendTimeout: duration(subject, 'sendTimeout', given.sendTimeout ?? defaults.sendTimeout, 1, 86_400_000),
+    lease: duration(subject, 'lease', given.lease ?? defaults.lease, 1, 86_400_000),
+    maxAttempts:
+      given.maxAttempts === undefined
+        ? defaults.maxAttempts
+        : count(subject, 'maxAttempts', given.maxAttempts, 1, 1_000_000),
+    retry: {
+      first: duration(subject, 'retry.first', given.retry?.first ?? defaults.retry.first, 1, 86_400_000),
+      max: duration(subject, 'retry.max', given.retry?.max ?? defaults.retry.max, 1, 30 * 86_400_000),
+    },
+  };
+}
+
+/** @throws DeliveriesOptionsError when a claim could end while its attempt, or the write of its outcome, is under way */
+export function requireLeaseOverTimeout(subject: string, { lease, sendTimeout }: ChannelDefaults): void {
+  if (lease >= sendTimeout + 5_000) return;
+  throw new DeliveriesOptionsError(
+    `${subject}: lease must be at least sendTimeout and 5 seconds (${sendTimeout + 5_000} ms), so that an outcome is written while ` +
+      `the claim still holds; got ${lease} ms. Raise lease or lower sendTimeout.`,
+  );
+}
+
+/** @throws DeliveriesOptionsError that names the nearest known option */
+export function refuseUnknown(subject: string, given: object, known: readonly string[]): void {
+  if (typeof given !== 'object' || given === null) {
+    throw new DeliveriesOptionsError(`${subject}: options must be an object; got ${shown(given)}. Write { … }.`);
+  }
+  const unknown = Object.keys(given).find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  throw new DeliveriesOptionsError(
+    `${subject}: there is no option "${unknown}"; the nearest is "${closest(unknown, known)}". Known are: ${known.join(', ')}.`,
+  );
+}
+
+export function duration(subject: string, option: string, value: unknown, min: number, max: number): number {
+  const ms = milliseconds(value);
+  if (ms !== undefined && ms >= min && ms <= max) return ms;
+  const rule = `must be a duration from ${min} ms to ${max} ms`;
+  throw refused(subject, option, rule, value, "Write milliseconds or a string such as '10s', '5m', '1h' or '7d'");
+}
+
+function count(subject: string, option: string, value: unknown, min: number, max: number): number {
+  if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return value as number;
+  throw refused(subject, option, `must be a whole number from ${min} to ${max}`, value, 'Choose one in that range');
+}
+
+function refused(subject: string, option: string, rule: string, got: unknown, advice: string): DeliveriesOptionsError {
+  return new DeliveriesOptionsError(`${subject}: ${option} ${rule}; got ${shown(got)}. ${advice}.`);
+}
+
+const shown = (value: unknown): string => (typeof value === 'string' ? JSON.stringify(value) : String(value));

@@ -1,0 +1,40 @@
+/** One message to one destination through one channel, as the channel receives it. */
+export interface Delivery<Payload = unknown, Recipient = unknown> {
+  /** UUID version 7, the same on every attempt: what a receiver deduplicates on. */
+  readonly id: string;
+  /** The event that caused it. */
+  readonly eventId: string;
+  /** The channel's name. */
+  readonly channel: string;
+  /** Where it goes, in words for operators. */
+  readonly destination: string;
+  /** Whom it is for, as recorded; null when nothing was given. */
+  readonly recipient: Recipient | null;
+  /** What to send, as recorded. */
+  readonly payload: Payload;
+  readonly createdAt: Date;
+  /** When an operator last retried it. */
+  readonly retriedAt: Date | null;
+  /** After this instant nothing sends it. */
+  readonly deadline: Date | null;
+}
+
+/** One try to send a delivery. */
+export interface Attempt {
+  /** From 1; never restarts, whatever an operator does. */
+  readonly number: number;
+  /** Aborts at the deadline of this attempt and when the application has waited long enough to shut down. */
+  readonly signal: AbortSignal;
+  /** Milliseconds until {@link signal} aborts at the latest. */
+  remaining(): number;
+}
+
+/** Something that happened, as the application tells it to {@link DeliveryRecorder.record}. */
+export interface DeliveryEvent<Type extends string = string, Payload = unknown> {
+  /** What happened, for example `account_created`: 1 to 200 characters. */
+  readonly type: Type;
+  /** Which things it happened to: ids, never an address or a secret. Stored with the event. */
+  readonly payload?: Payload;
+  /** Who did it: 1 to 200 characters. */
+  readonly actor?: string;
+}

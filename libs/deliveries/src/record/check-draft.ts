@@ -1,0 +1,105 @@
+import type { DeliveryEvent } from '../delivery/delivery';
+import type { DeliveryDraft } from '../delivery/draft';
+import { InvalidDraftError } from '../errors';
+import { checkedText, jsonText } from './check-json';
+
+const payloadLimit = 256 * 1_024;
+const recipientLimit = 2 * 1_024;
+
+/** An event as it goes into the table. */
+export interface CheckedEvent {
+  readonly type: string;
+  readonly payload: string;
+  readonly actor: string | null;
+}
+
+/** A draft as it goes into the table: texts checked, JSON copied. */
+export interface CheckedDraft {
+  readonly channel: string;
+  readonly destination: string;
+  readonly recipient: string | null;
+  readonly payload: string;
+  readonly notBefore: Date | null;
+  readonly deadline: Date | null;
+  readonly dedupeKey: string | null;
+  readonly dedupeDigest: string | null;
+}
+
+/** @throws InvalidDraftError, before any SQL */
+export function checkEvent(event: DeliveryEvent): CheckedEvent {
+  const subject = 'Event';
+  const given = requireObject(event, 'event', subject);
+  refuseUnknownKeys(given, ['type', 'payload', 'actor'], 'event', subject);
+  return {
+    type: requiredText(given['type'], 'event.type', 200, subject),
+    payload: given['payload'] === undefined ? '{}' : jsonText(given['payload'], 'event.payload', payloadLimit, subject),
+    actor: optionalText(given['actor'], 'event.actor', 200, subject),
+  };
+}
+
+const draftKeys = [
+  'destination',
+  'payload',
+  'recipient',
+  'notBefore',
+  'deadline',
+  'dedupeKey',
+  'dedupeDigest',
+] as const satisfies (keyof DeliveryDraft)[];
+
+/** @throws InvalidDraftError, before any SQL */
+export function checkDraft(channel: string, draft: DeliveryDraft): CheckedDraft {
+  const subject = `Draft of channel "${channel}"`;
+  const given = requireObject(draft, 'draft', subject);
+  refuseUnknownKeys(given, draftKeys, 'draft', subject);
+  const dedupeKey = optionalText(given['dedupeKey'], 'dedupeKey', 255, subject);
+  const dedupeDigest = optionalText(given['dedupeDigest'], 'dedupeDigest', 128, subject);
+  if (dedupeDigest !== null && dedupeKey === null) {
+    throw new InvalidDraftError('dedupeDigest', 'must come with a dedupeKey', subject);
+  }
+  return {
+    channel,
+    destination: requiredText(given['destination'], 'destination', 500, subject),
+    recipient:
+      given['recipient'] === undefined ? null : jsonText(given['recipient'], 'recipient', recipientLimit, subject),
+    payload: jsonText(given['payload'], 'payload', payloadLimit, subject),
+    notBefore: optionalDate(given['notBefore'], 'notBefore', subject),
+    deadline: optionalDate(given['deadline'], 'deadline', subject),
+    dedupeKey,
+    dedupeDigest,
+  };
+}
+
+function requireObject(value: unknown, path: string, subject: string): Record<string, unknown> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw new InvalidDraftError(path, `must be an object, and is ${value === null ? 'null' : typeof value}`, subject);
+}
+
+function refuseUnknownKeys(given: object, known: readonly string[], path: string, subject: string): void {
+  const unknown = Object.keys(given).find((key) => !known.includes(key));
+  if (unknown === undefined) return;
+  throw new InvalidDraftError(`${path}.${unknown}`, `is not known; known are ${known.join(', ')}`, subject);
+}
+
+function optionalText(value: unknown, path: string, limit: number, subject: string): string | null {
+  return value === undefined || value === null ? null : requiredText(value, path, limit, subject);
+}
+
+function requiredText(value: unknown, path: string, limit: number, subject: string): string {
+  const refuse = (at: string, rule: string): never => {
+    throw new InvalidDraftError(at, rule, subject);
+  };
+  if (typeof value !== 'string') return refuse(path, `must be text, and is ${value === null ? 'null' : typeof value}`);
+  if (value.length < 1 || value.length > limit) {
+    return refuse(path, `must have 1 to ${limit} characters, and has ${value.length}`);
+  }
+  return checkedText(value, path, refuse);
+}
+
+function optionalDate(value: unknown, path: string, subject: string): Date | null {
+  if (value === undefined || value === null) return null;
+  // PostgreSQL's timestamptz goes further than JavaScript's dates; the ISO form of years outside 0 to 9999 is not its own.
+  const valid = value instanceof Date && value.getTime() >= 0 && value.getTime() < Date.UTC(10_000, 0);
+  if (!valid) throw new InvalidDraftError(path, 'must be a valid Date between the years 1970 and 9999', subject);
+  return new Date(value);
+}

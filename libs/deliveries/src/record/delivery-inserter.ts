@@ -1,0 +1,128 @@
+import type { QueryRunner } from 'typeorm';
+import { DedupeConflictError, DedupeUnsettledError } from '../errors';
+import type { CheckedDraft, CheckedEvent } from './check-draft';
+import { dedupeHoldersSql, insertDedupedSql, insertSql, survivingEventsSql } from './insert.sql';
+
+/** What became of a draft. */
+export interface RecordedDelivery {
+  /** The delivery's id: of the new one, or of the one that held its dedupe key. */
+  readonly id: string;
+  readonly channel: string;
+  /**
+   * - `inserted`
+   * - `duplicate`: a retained delivery has the same dedupe key and content; `id` is its id
+   * - `deferred`: inside `recorder.transaction`, until just before the commit, where it becomes one of the other two
+   */
+  readonly state: 'inserted' | 'duplicate' | 'deferred';
+}
+
+export interface NewEvent extends CheckedEvent {
+  readonly id: string;
+}
+
+export interface NewDelivery {
+  readonly id: string;
+  readonly eventId: string;
+  readonly draft: CheckedDraft;
+  /** What the caller was given; kept up to date. */
+  readonly recorded: { -readonly [K in keyof RecordedDelivery]: RecordedDelivery[K] };
+}
+
+/** A row that is in the way can vanish again and again only if somebody deletes as fast as we look. */
+const dedupeTries = 20;
+
+/** Writes events and deliveries on the caller's own connection. */
+export class DeliveryInserter {
+  private readonly insert: string;
+  private readonly insertDeduped: string;
+  private readonly dedupeHolders: string;
+  private readonly survivingEvents: string;
+
+  constructor(schema: string) {
+    this.insert = insertSql(schema);
+    this.insertDeduped = insertDedupedSql(schema);
+    this.dedupeHolders = dedupeHoldersSql(schema);
+    this.survivingEvents = survivingEventsSql(schema);
+  }
+
+  /** Inserts events and the deliveries that nothing can be in the way of. */
+  async insertPlain(runner: QueryRunner, events: NewEvent[], deliveries: NewDelivery[]): Promise<void> {
+    await runner.query(this.insert, [
+      events.map((event) => event.id),
+      events.map((event) => event.type),
+      events.map((event) => event.payload),
+      events.map((event) => event.actor),
+      ...columns(deliveries),
+    ]);
+  }
+
+  /**
+   * Inserts deliveries that have a dedupe key, or finds the ones that hold their keys.
+   * @throws DedupeConflictError for a key that is held with other content; nothing that it threw for was inserted
+   */
+  async insertOnce(runner: QueryRunner, deliveries: NewDelivery[]): Promise<void> {
+    // One that is refused leaves nothing to undo; of several, some may be in before one is refused.
+    const savepoint = deliveries.length > 1;
+    if (savepoint) await runner.query('SAVEPOINT nest_deliveries_once');
+    try {
+      let open = deliveries;
+      for (let tries = 0; open.length > 0; tries += 1) {
+        if (tries === dedupeTries) throw new DedupeUnsettledError(open[0]!.draft.channel, dedupeTries);
+        open = await this.tryInsertOnce(runner, open);
+      }
+    } catch (error) {
+      if (savepoint) await runner.query('ROLLBACK TO SAVEPOINT nest_deliveries_once');
+      throw error;
+    }
+    if (savepoint) await runner.query('RELEASE SAVEPOINT nest_deliveries_once');
+  }
+
+  async surviving(runner: QueryRunner, eventIds: string[]): Promise<Set<string>> {
+    const rows = (await runner.query(this.survivingEvents, [eventIds])) as { id: string }[];
+    return new Set(rows.map((row) => row.id));
+  }
+
+  private async tryInsertOnce(runner: QueryRunner, deliveries: NewDelivery[]): Promise<NewDelivery[]> {
+    const inserted = (await runner.query(this.insertDeduped, [
+      ...columns(deliveries),
+      deliveries.map(({ draft }) => draft.dedupeKey),
+      deliveries.map(({ draft }) => draft.dedupeDigest),
+    ])) as { id: string }[];
+    const ids = new Set(inserted.map((row) => row.id));
+    for (const { id, recorded } of deliveries) if (ids.has(id)) recorded.state = 'inserted';
+    const refused = deliveries.filter(({ id }) => !ids.has(id));
+    return refused.length > 0 ? this.findHolders(runner, refused) : [];
+  }
+
+  /** @returns the deliveries whose key nobody holds any more */
+  private async findHolders(runner: QueryRunner, refused: NewDelivery[]): Promise<NewDelivery[]> {
+    const holders = (await runner.query(this.dedupeHolders, [
+      refused.map(({ id }) => id),
+      refused.map(({ draft }) => draft.channel),
+      refused.map(({ draft }) => draft.dedupeKey),
+      refused.map(({ draft }) => draft.payload),
+      refused.map(({ draft }) => draft.dedupeDigest),
+    ])) as { draft_id: string; id: string; same: boolean }[];
+    const holderOf = new Map(holders.map((holder) => [holder.draft_id, holder]));
+    return refused.filter(({ id, draft, recorded }) => {
+      const holder = holderOf.get(id);
+      if (!holder) return true;
+      if (!holder.same) throw new DedupeConflictError(draft.channel, draft.dedupeKey!, holder.id);
+      Object.assign(recorded, { id: holder.id, state: 'duplicate' });
+      return false;
+    });
+  }
+}
+
+function columns(deliveries: NewDelivery[]): unknown[] {
+  return [
+    deliveries.map(({ id }) => id),
+    deliveries.map(({ eventId }) => eventId),
+    deliveries.map(({ draft }) => draft.channel),
+    deliveries.map(({ draft }) => draft.destination),
+    deliveries.map(({ draft }) => draft.recipient),
+    deliveries.map(({ draft }) => draft.payload),
+    deliveries.map(({ draft }) => draft.notBefore),
+    deliveries.map(({ draft }) => draft.deadline),
+  ];
+}

@@ -1,0 +1,128 @@
+import type { Type } from '@nestjs/common';
+import type { DiscoveryService } from '@nestjs/core';
+import { milliseconds } from '../delivery/duration';
+import {
+  channelSettingNames,
+  channelSettings,
+  duration,
+  refuseUnknown,
+  requireLeaseOverTimeout,
+  type ChannelDefaults,
+  type ResolvedOptions,
+} from '../deliveries.options';
+import { ChannelDefinitionError, DeliveriesOptionsError, UnknownChannelError } from '../errors';
+import { channelOptionsOf, type ChannelHandler } from './channel.decorator';
+
+/** A channel of this application with its settings as they hold here. */
+export interface Channel extends ChannelDefaults {
+  readonly name: string;
+  /** In ms. */
+  readonly maxAge: number;
+  readonly handler: ChannelHandler;
+  readonly className: string;
+}
+
+/** Every channel of the application, found through Nest wherever it is registered. */
+export class ChannelRegistry {
+  private readonly byName = new Map<string, Channel>();
+  private readonly byClass = new Map<unknown, Channel>();
+  private discovered = false;
+
+  constructor(
+    private readonly discovery: DiscoveryService,
+    private readonly options: ResolvedOptions,
+  ) {}
+
+  /**
+   * Finds the channels and checks them: once, however often it is called.
+   * @throws ChannelDefinitionError that names the class
+   * @throws DeliveriesOptionsError for settings out of range, or for a channel that is configured but does not exist
+   */
+  discover(): void {
+    if (this.discovered) return;
+    this.discovered = true;
+    for (const wrapper of this.discovery.getProviders()) {
+      const target = wrapper.metatype as Type | undefined;
+      const declared = typeof target === 'function' ? channelOptionsOf(target) : undefined;
+      if (!declared || !target || this.byClass.has(target)) continue;
+      if (!wrapper.isDependencyTreeStatic()) {
+        throw new ChannelDefinitionError(
+          `${target.name} is request-scoped (or depends on something that is), but a channel lives as long as the application. ` +
+            'Make it and what it injects singletons; what belongs to a request goes into the draft.',
+        );
+      }
+      this.add(target, wrapper.instance as ChannelHandler);
+    }
+    this.requireKnown('run', this.options.run ?? []);
+    this.requireKnown('channels', Object.keys(this.options.channels));
+  }
+
+  all(): Channel[] {
+    // A host's own start-up hook may record before the module's has run.
+    this.discover();
+    return [...this.byName.values()];
+  }
+
+  /** The channel that a class is. @throws UnknownChannelError */
+  of(channelClass: Type): Channel {
+    this.discover();
+    const channel = this.byClass.get(channelClass);
+    if (channel) return channel;
+    throw new UnknownChannelError(
+      `${channelClass?.name ?? String(channelClass)} is not a channel of this application. Decorate it with @DeliveryChannel and ` +
+        'add it to the providers of a module that is imported.',
+    );
+  }
+
+  private add(target: Type, handler: ChannelHandler): void {
+    const declared = channelOptionsOf(target)!;
+    const subject = `Channel class ${target.name}`;
+    const { name, ...settings } = declared;
+    if (typeof name !== 'string' || !/^[A-Za-z0-9._:-]{1,128}$/.test(name)) {
+      throw new ChannelDefinitionError(
+        `${subject}: name must be 1 to 128 of A-Z a-z 0-9 . _ : - and is stored with each delivery; got ${JSON.stringify(name)}. Rename it.`,
+      );
+    }
+    for (const method of ['deliveries', 'send'] as const) {
+      if (typeof handler[method] === 'function') continue;
+      throw new ChannelDefinitionError(
+        `${subject} (channel "${name}") lacks the method ${method}(). Implement ChannelHandler, which says what each method gets and returns.`,
+      );
+    }
+    const other = this.byName.get(name);
+    if (other) {
+      throw new ChannelDefinitionError(
+        `${target.name} and ${other.className} are both channels named "${name}". Give one of them another name: deliveries of one would be sent by the other.`,
+      );
+    }
+    const channel = { ...this.settingsOf(subject, name, settings), name, handler, className: target.name };
+    this.byName.set(name, channel);
+    this.byClass.set(target, channel);
+  }
+
+  private settingsOf(subject: string, name: string, declared: object): ChannelDefaults & { maxAge: number } {
+    const override = this.options.channels[name] ?? {};
+    const place = `DeliveriesModule: channels[${JSON.stringify(name)}]`;
+    refuseUnknown(subject, declared, channelSettingNames);
+    refuseUnknown(place, override, channelSettingNames);
+    const own = channelSettings(subject, declared, this.options.channelDefaults);
+    const settings = channelSettings(place, override, own);
+    requireLeaseOverTimeout(subject, settings);
+    const maxAge = (override as { maxAge?: unknown }).maxAge ?? (declared as { maxAge?: unknown }).maxAge;
+    if (milliseconds(maxAge) === undefined) {
+      throw new DeliveriesOptionsError(
+        `${subject} (channel "${name}"): maxAge must say how long a delivery is still worth sending; got ${JSON.stringify(maxAge)}. Write, for example, maxAge: '1d'.`,
+      );
+    }
+    return { ...settings, maxAge: duration(subject, 'maxAge', maxAge, 1, 3_650 * 86_400_000) };
+  }
+
+  private requireKnown(option: string, names: readonly string[]): void {
+    const unknown = names.find((name) => !this.byName.has(name));
+    if (unknown === undefined) return;
+    const known = [...this.byName.keys()].join(', ') || 'none';
+    throw new DeliveriesOptionsError(
+      `DeliveriesModule: ${option} names channel "${unknown}", which no class of this application declares; there are: ${known}. Correct the name.`,
+    );
+  }
+}

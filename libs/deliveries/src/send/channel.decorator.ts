@@ -1,0 +1,77 @@
+import { Injectable, SetMetadata, applyDecorators } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { Attempt, Delivery, DeliveryEvent } from '../delivery/delivery';
+import type { DeliveryDraft } from '../delivery/draft';
+import type { Duration } from '../delivery/duration';
+import type { Outcome } from '../delivery/outcome';
+
+/** What a channel says about itself. A deployment can override all but the name in `DeliveriesModule.forRoot`. */
+export interface DeliveryChannelOptions extends ChannelSettings {
+  /** Stored with each delivery and used in logs, metrics and commands: 1 to 128 of `A-Z a-z 0-9 . _ : -`. */
+  readonly name: string;
+  /** How long after its creation, or an operator's last retry, a delivery is still worth sending. */
+  readonly maxAge: Duration;
+}
+
+/** The settings of a channel that have defaults; see `DeliveriesOptions` for the values. */
+export interface ChannelSettings {
+  readonly maxAge?: Duration;
+  /** Workers in each replica, 0 to 100. */
+  readonly workers?: number;
+  /** Deliveries that each worker has in flight at most, 1 to 10,000. */
+  readonly concurrency?: number;
+  /** Deadline of one attempt. */
+  readonly sendTimeout?: Duration;
+  /** How long a claim holds a delivery: at least `sendTimeout` and 5 seconds. */
+  readonly lease?: Duration;
+  /** Attempts, since the creation or an operator's last retry, after which a delivery fails. Default: only `maxAge` ends it. */
+  readonly maxAttempts?: number;
+  /** The bounds of the random wait between attempts. */
+  readonly retry?: RetrySettings;
+}
+
+export interface RetrySettings {
+  /** Bound of the wait after the first attempt; it doubles with each attempt. */
+  readonly first?: Duration;
+  /** What the bound never exceeds. */
+  readonly max?: Duration;
+}
+
+/**
+ * A channel: which deliveries an event causes, and how one is sent. Implement it on a provider decorated with
+ * {@link DeliveryChannel}.
+ */
+export interface ChannelHandler<Payload = unknown, Recipient = unknown, Event extends DeliveryEvent = DeliveryEvent> {
+  /**
+   * The deliveries that `event` causes; an empty list for an event that is none of this channel's business. Runs in the
+   * caller's transaction: read through `tx`, and only through it. What it throws makes `record` fail.
+   */
+  deliveries(
+    event: Event,
+    tx: EntityManager,
+  ): readonly DeliveryDraft<Payload, Recipient>[] | Promise<readonly DeliveryDraft<Payload, Recipient>[]>;
+
+  /**
+   * Sends one delivery, outside any transaction. Pass `attempt.signal` on to whatever does the work. May run more than
+   * once for one delivery, always with the same `delivery.id`.
+   *
+   * @returns the outcome; a thrown exception is a retry with its class's name as the kind
+   */
+  send(delivery: Delivery<Payload, Recipient>, attempt: Attempt): Promise<Outcome>;
+
+  /**
+   * Called when a delivery has failed for good, in the transaction that writes the failure. When it throws, that
+   * transaction is rolled back and tried again; after three throws the failure is written without it.
+   */
+  onFailed?(delivery: Delivery<Payload, Recipient>, tx: EntityManager): Promise<void> | void;
+}
+
+const metadataKey = 'nest-deliveries:channel';
+
+/** Makes a provider a delivery channel. It is found wherever it is registered. */
+export const DeliveryChannel = (options: DeliveryChannelOptions): ClassDecorator =>
+  applyDecorators(Injectable(), SetMetadata(metadataKey, options));
+
+/** What `@DeliveryChannel` was given on this very class, not on one that it extends. */
+export const channelOptionsOf = (target: object): DeliveryChannelOptions | undefined =>
+  Reflect.getOwnMetadata(metadataKey, target) as DeliveryChannelOptions | undefined;

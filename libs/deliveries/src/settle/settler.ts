@@ -1,0 +1,190 @@
+import { Logger } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { codeOf, isOutage, type WorkerDatabase } from '../database/worker-database';
+import type { Settlement } from './decide-settlement';
+import { settleSql, wroteBeforeSql } from './settle.sql';
+import type { HookedWrite } from './write-with-hook';
+
+/** An outcome on its way into the tables. */
+export interface OutcomeToWrite {
+  readonly id: string;
+  readonly token: string;
+  /** Number of the attempt, from 1. */
+  readonly attempt: number;
+  readonly settlement: Settlement;
+  /** When the attempt started, by the database's clock, in ms since 1970. */
+  readonly startedAt: number;
+  /** `performance.now()` after which a write that fails is not tried again: when the lease is nearly over. */
+  readonly giveUpAt: number;
+  /** Present when the channel wants to write something of its own in the settling transaction. */
+  readonly withHook?: HookedWrite;
+}
+
+/**
+ * - `settled`: written
+ * - `lost`: the claim token no longer held the delivery, so the outcome was dropped
+ * - `unrecorded`: the database could not take it in time; the delivery will be sent again
+ */
+export type SettleResult = 'settled' | 'lost' | 'unrecorded';
+
+export type SettleAnswer = 'settled' | 'locked' | 'gone';
+
+interface Entry extends OutcomeToWrite {
+  /** The connection broke during a write that may have been committed all the same. */
+  uncertain: boolean;
+  done(result: SettleResult): void;
+}
+
+const batchSize = 1_000;
+/** Outcomes that may wait to be written before workers claim more: what a crash would send again. */
+const backlogLimit = 2_000;
+const longestPause = 3_000;
+
+/**
+ * Writes outcomes in batches: whatever has piled up while the last batch was under way goes into the next, so that one
+ * outcome is written at once and a thousand share a commit.
+ */
+export class Settler {
+  private readonly logger = new Logger('Deliveries');
+  private readonly text: string;
+  private readonly wroteBefore: string;
+  private queue: Entry[] = [];
+  private writing = false;
+  private open = 0;
+  private pause = 0;
+  private waitingForRoom: (() => void)[] = [];
+
+  constructor(
+    private readonly database: WorkerDatabase,
+    schema: string,
+  ) {
+    this.text = settleSql(schema);
+    this.wroteBefore = wroteBeforeSql(schema);
+  }
+
+  /** Resolves when so few outcomes wait to be written that more deliveries may be claimed: usually at once. */
+  async room(): Promise<void> {
+    while (this.open > backlogLimit) await new Promise<void>((resolve) => this.waitingForRoom.push(resolve));
+  }
+
+  settle(outcome: OutcomeToWrite): Promise<SettleResult> {
+    this.open += 1;
+    return new Promise((resolve) => {
+      const done = (result: SettleResult): void => {
+        this.open -= 1;
+        resolve(result);
+        if (this.open <= backlogLimit) for (const go of this.waitingForRoom.splice(0)) go();
+      };
+      const entry: Entry = { ...outcome, uncertain: false, done };
+      if (outcome.withHook) void this.writeAlone(entry, 0);
+      else {
+        this.queue.push(entry);
+        if (!this.writing) void this.writeQueue();
+      }
+    });
+  }
+
+  private async writeQueue(): Promise<void> {
+    this.writing = true;
+    // What is reported in this turn of the event loop belongs to the first batch.
+    await new Promise((resolve) => setImmediate(resolve));
+    while (this.queue.length > 0) await this.writeBatch(this.queue.splice(0, batchSize));
+    this.writing = false;
+  }
+
+  private async writeBatch(batch: Entry[]): Promise<void> {
+    try {
+      const answers = await this.ask(batch);
+      this.pause = 0;
+      batch.forEach((entry, index) => this.take(entry, answers[index]!, 0));
+    } catch (error) {
+      if (isOutage(error)) await this.waitForDatabase(batch);
+      // One outcome that the tables refuse must not take the others with it.
+      else for (const entry of batch) void this.writeAlone(entry, 0);
+    }
+  }
+
+  private async ask(batch: readonly OutcomeToWrite[]): Promise<SettleAnswer[]> {
+    const rows = await this.database.query<{ token: string; answer: SettleAnswer }>(
+      'deliveries_settle',
+      this.text,
+      settleParameters(batch),
+    );
+    const answers = new Map(rows.map((row) => [row.token, row.answer]));
+    return batch.map((entry) => answers.get(entry.token) ?? 'gone');
+  }
+
+  private take(entry: Entry, answer: SettleAnswer, lockedFor: number): void {
+    if (answer === 'settled') entry.done('settled');
+    else if (answer === 'locked') void this.writeAlone(entry, Math.min(500, 20 + lockedFor * 2));
+    else if (entry.uncertain) void this.lookUp(entry);
+    else entry.done('lost');
+  }
+
+  /** Tries one outcome by itself, without holding a connection while it waits. */
+  private async writeAlone(entry: Entry, delay: number): Promise<void> {
+    if (delay > 0) {
+      if (performance.now() + delay > entry.giveUpAt) return this.giveUp(entry, 'its row stayed locked');
+      await sleep(delay);
+    }
+    try {
+      const answer = entry.withHook ? await entry.withHook.write(this.text, entry) : (await this.ask([entry]))[0]!;
+      this.take(entry, answer, delay);
+    } catch (error) {
+      if (isOutage(error)) entry.uncertain = true;
+      const next = Math.min(longestPause, Math.max(100, delay * 2));
+      const hopeless = !isOutage(error) && !isContention(error);
+      if (hopeless || performance.now() + next > entry.giveUpAt) this.giveUp(entry, codeOf(error));
+      else await this.writeAlone(entry, next * (0.5 + Math.random() / 2));
+    }
+  }
+
+  private async waitForDatabase(batch: Entry[]): Promise<void> {
+    this.pause = Math.min(longestPause, Math.max(100, this.pause * 2));
+    const again: Entry[] = [];
+    for (const entry of batch) {
+      entry.uncertain = true;
+      if (performance.now() + this.pause > entry.giveUpAt) this.giveUp(entry, 'PostgreSQL does not answer');
+      else again.push(entry);
+    }
+    if (again.length === 0) return;
+    this.queue.unshift(...again);
+    await sleep(this.pause * (0.5 + Math.random() / 2));
+  }
+
+  private giveUp(entry: Entry, reason: string): void {
+    this.logger.error(
+      `The outcome of delivery ${entry.id}, attempt ${entry.attempt}, could not be recorded (${reason}); its lease ends and it is sent again.`,
+    );
+    entry.done('unrecorded');
+  }
+
+  /** The token is gone after a write whose reply never came: it may be gone because that write was committed. */
+  private async lookUp(entry: Entry): Promise<void> {
+    const { status } = entry.settlement;
+    const error = status === 'succeeded' ? null : entry.settlement.attempt.error;
+    try {
+      const values = [entry.id, entry.attempt, status, error];
+      const [row] = await this.database.query<{ wrote: boolean }>('deliveries_wrote_before', this.wroteBefore, values);
+      entry.done(row?.wrote ? 'settled' : 'lost');
+    } catch (failure) {
+      this.giveUp(entry, codeOf(failure));
+    }
+  }
+}
+
+/** The parameters of the settle statement for a batch. */
+export function settleParameters(batch: readonly OutcomeToWrite[]): unknown[] {
+  return [
+    batch.map((entry) => entry.id),
+    batch.map((entry) => entry.token),
+    batch.map((entry) => entry.settlement.status),
+    batch.map(({ settlement }) => (settlement.status === 'pending' ? settlement.dueIn : null)),
+    batch.map((entry) => entry.settlement.attempt?.outcome ?? null),
+    batch.map((entry) => entry.settlement.attempt?.error ?? null),
+    batch.map((entry) => (entry.settlement.attempt ? new Date(entry.startedAt) : null)),
+  ];
+}
+
+// Serialization failure, deadlock victim, lock not available: nothing is wrong with the outcome.
+const isContention = (error: unknown): boolean => ['40001', '40P01', '55P03'].includes(codeOf(error));

@@ -1,0 +1,51 @@
+import { Logger } from '@nestjs/common';
+import type { DataSource, EntityManager } from 'typeorm';
+import { codeOf } from '../database/worker-database';
+import { settleParameters, type OutcomeToWrite, type SettleAnswer } from './settler';
+
+const hookTries = 3;
+
+/**
+ * Writes a failure together with what the channel's `onFailed` writes, in one transaction on the host's `DataSource`, so
+ * that the hook has the host's entities.
+ *
+ * A hook that throws takes the failure back with it and is tried three times. Then the failure is written without it:
+ * a broken hook must not keep a delivery from ending.
+ */
+export class HookedWrite {
+  private readonly logger = new Logger('Deliveries');
+  private tries = 0;
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly hook: (tx: EntityManager) => Promise<void> | void,
+  ) {}
+
+  write(text: string, outcome: OutcomeToWrite): Promise<SettleAnswer> {
+    return this.dataSource.transaction('READ COMMITTED', async (tx) => {
+      const rows = await tx.query<{ answer: SettleAnswer }[]>(text, settleParameters([outcome]));
+      const answer = rows[0]?.answer ?? 'gone';
+      if (answer === 'settled' && this.tries < hookTries) await this.callHook(tx, outcome);
+      return answer;
+    });
+  }
+
+  private async callHook(tx: EntityManager, outcome: OutcomeToWrite): Promise<void> {
+    this.tries += 1;
+    try {
+      await this.hook(tx);
+    } catch (error) {
+      this.logger.error(
+        `onFailed of delivery ${outcome.id} threw ${codeOf(error)} (try ${this.tries} of ${hookTries}${
+          this.tries === hookTries ? '; the failure is recorded without it' : ''
+        }).`,
+      );
+      throw new HookFailedError();
+    }
+  }
+}
+
+/** Rolls the settling transaction back; looks like contention, so that the write is tried again. */
+class HookFailedError extends Error {
+  readonly code = '40001';
+}

@@ -1,0 +1,112 @@
+import { Logger, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import type { SchedulerRegistry } from '@nestjs/schedule';
+import { setMaxListeners } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { DataSource } from 'typeorm';
+import { Claimer } from '../claim/claimer';
+import { connectionOptionsOf } from '../database/connection-options';
+import { WorkerDatabase } from '../database/worker-database';
+import type { ResolvedOptions } from '../deliveries.options';
+import type { AttemptTally } from '../observe/attempt-tally';
+import type { Channel, ChannelRegistry } from '../send/channel-registry';
+import { abortGrace } from '../send/send';
+import { Settler } from '../settle/settler';
+import { ChannelWorker } from './channel-worker';
+import { DeliverClaim } from './deliver-claim';
+import { SoloGate } from './solo-gate';
+
+/** How long a stop waits for outcomes to be written when PostgreSQL is slow or away, in ms. */
+const writePatience = 5_000;
+
+/** The workers of this process: starts them with the application, wakes them in time, and stops them in order. */
+export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger('Deliveries');
+  private readonly shutdown = new AbortController();
+  private readonly workers: ChannelWorker[] = [];
+  private readonly polls: string[] = [];
+  private database: WorkerDatabase | undefined;
+  private deliverClaim: DeliverClaim | undefined;
+  private stopping: Promise<void> | undefined;
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly channels: ChannelRegistry,
+    private readonly scheduler: SchedulerRegistry,
+    private readonly tally: AttemptTally,
+    private readonly options: ResolvedOptions,
+  ) {
+    // Every send in flight listens to it.
+    setMaxListeners(0, this.shutdown.signal);
+  }
+
+  onApplicationBootstrap(): void {
+    const { run } = this.options;
+    const channels = this.channels.all().filter(({ name, workers }) => workers > 0 && (!run || run.includes(name)));
+    if (channels.length === 0) return;
+    const { connection, poolSize, schema } = this.options;
+    this.database = new WorkerDatabase({ ...connectionOptionsOf(this.dataSource), max: poolSize, ...connection });
+    const claimer = new Claimer(this.database, `"${schema}"`);
+    const settler = new Settler(this.database, `"${schema}"`);
+    this.deliverClaim = new DeliverClaim(claimer, settler, this.dataSource, this.tally, this.shutdown.signal);
+    const gate = new SoloGate(() => this.wake());
+    for (const channel of channels) {
+      for (let count = 0; count < channel.workers; count += 1) {
+        this.workers.push(new ChannelWorker(channel, claimer, this.deliverClaim, gate, () => settler.room()));
+      }
+      this.poll(channel);
+    }
+    this.wake();
+  }
+
+  /** Something may be due: every worker of the channel, or of all channels, looks now. */
+  wake(channel?: string): void {
+    for (const worker of this.workers) if (channel === undefined || worker.channel.name === channel) worker.wake();
+  }
+
+  /** Deliveries that this process is sending. */
+  get inFlight(): number {
+    return this.workers.reduce((sum, worker) => sum + worker.inFlight, 0);
+  }
+
+  /** Before the hook in which TypeORM closes the host's connections. */
+  beforeApplicationShutdown(): Promise<void> {
+    this.stopping ??= this.stop();
+    return this.stopping;
+  }
+
+  /** Claims nothing more, lets sends end, aborts those that take too long, writes their outcomes, lets go of PostgreSQL. */
+  private async stop(): Promise<void> {
+    for (const name of this.polls) if (this.scheduler.doesExist('interval', name)) this.scheduler.deleteInterval(name);
+    await Promise.all(this.workers.map((worker) => worker.stop()));
+    const deliveries = this.deliverClaim;
+    if (!deliveries) return;
+    await within(this.options.shutdownGrace, deliveries.returned());
+    if (this.inFlight > 0) {
+      this.logger.warn(`${this.inFlight} deliveries are still being sent after the shut-down grace: aborting them.`);
+      this.shutdown.abort();
+      await within(abortGrace + 100, deliveries.returned());
+    }
+    await within(writePatience, deliveries.settled());
+    await this.database?.close();
+  }
+
+  private poll(channel: Channel): void {
+    const name = `deliveries:${this.options.schema}:poll:${channel.name}`;
+    const { pollInterval } = this.options;
+    const timer = setInterval(() => {
+      // Jitter: replicas that started together do not ask together.
+      for (const worker of this.workers.filter((each) => each.channel === channel)) {
+        setTimeout(() => worker.wake(), (Math.random() * pollInterval) / 5).unref();
+      }
+    }, pollInterval);
+    this.scheduler.addInterval(name, timer);
+    this.polls.push(name);
+  }
+}
+
+/** Waits for `work`, but no longer than `ms`. */
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  const waited = new AbortController();
+  await Promise.race([work, sleep(ms, undefined, { signal: waited.signal }).catch(() => undefined)]);
+  waited.abort();
+}

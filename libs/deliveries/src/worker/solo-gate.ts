@@ -1,0 +1,62 @@
+/**
+ * Lets one suspect delivery, whose workers vanished before, be sent while nothing else is: if it ends the process again,
+ * it takes no innocent delivery with it.
+ */
+export class SoloGate {
+  private sending = 0;
+  private alone = false;
+  private idle: (() => void) | undefined;
+
+  /** @param onOpen called whenever ordinary deliveries may be claimed again */
+  constructor(private readonly onOpen: () => void) {}
+
+  /** False while a suspect is being sent or waits for its turn: nothing new should be claimed. */
+  get open(): boolean {
+    return !this.alone && this.idle === undefined;
+  }
+
+  /** Counts an ordinary send in; false while a suspect is being sent, and then nothing may start. */
+  enter(): boolean {
+    if (this.alone) return false;
+    this.sending += 1;
+    return true;
+  }
+
+  leave(): void {
+    this.sending -= 1;
+    if (this.sending === 0) this.idle?.();
+  }
+
+  /**
+   * Waits until nothing is being sent, then runs `work` alone.
+   * @param patience ms after which it gives up waiting
+   * @returns false when `work` was not run: another suspect had come first, or the others took too long
+   */
+  async runAlone(work: () => Promise<void>, patience: number): Promise<boolean> {
+    if (!this.open) return false;
+    if (this.sending > 0 && !(await this.becomesIdle(patience))) return false;
+    this.alone = true;
+    try {
+      await work();
+    } finally {
+      this.alone = false;
+      this.onOpen();
+    }
+    return true;
+  }
+
+  private async becomesIdle(patience: number): Promise<boolean> {
+    const idle = await new Promise<boolean>((resolve) => {
+      const timer = setTimeout(() => resolve(false), patience);
+      this.idle = () => {
+        // Here, not after the await: in between, a claim that comes back could start something.
+        this.alone = true;
+        clearTimeout(timer);
+        resolve(true);
+      };
+    });
+    this.idle = undefined;
+    if (!idle) this.onOpen();
+    return idle;
+  }
+}

@@ -1,0 +1,8 @@
+import { deliveriesStep } from './0001-deliveries';
+import type { MigrationStep } from './step';
+
+/** Every step, in order. */
+export const migrationSteps: readonly MigrationStep[] = [deliveriesStep];
+
+/** The version that this release of the libraries works with. */
+export const currentVersion = migrationSteps.length;

@@ -1,0 +1,57 @@
+import type { Type } from '@nestjs/common';
+import { ScheduleModule } from '@nestjs/schedule';
+import { Test, type TestingModule } from '@nestjs/testing';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import {
+  AttemptTally,
+  DeliveriesModule,
+  DeliveryRecorder,
+  DeliveryWorkers,
+  type DeliveriesOptions,
+} from 'nest-deliveries';
+import { DataSource } from 'typeorm';
+
+/** A Nest application with the deliveries module and some channels, for tests. */
+export interface DeliveriesApp {
+  readonly module: TestingModule;
+  readonly recorder: DeliveryRecorder;
+  readonly dataSource: DataSource;
+  readonly workers: DeliveryWorkers;
+  readonly tally: AttemptTally;
+  close(): Promise<void>;
+}
+
+/** How fast things go in tests: a due delivery is found within 50 ms, and a retry is due within 100. */
+export const testPace: DeliveriesOptions = {
+  pollInterval: 50,
+  sendTimeout: '1s',
+  lease: '6s',
+  retry: { first: 100, max: '5s' },
+  shutdownGrace: '2s',
+};
+
+/** Starts an application on the database at `url`. @param options over {@link testPace} */
+export async function startDeliveriesApp(
+  url: string,
+  channels: Type[],
+  options: DeliveriesOptions = {},
+  hostPoolSize = 10,
+): Promise<DeliveriesApp> {
+  const module = await Test.createTestingModule({
+    imports: [
+      TypeOrmModule.forRoot({ type: 'postgres', url, poolSize: hostPoolSize, retryAttempts: 0 }),
+      ScheduleModule.forRoot(),
+      DeliveriesModule.forRoot({ ...testPace, ...options }),
+    ],
+    providers: channels,
+  }).compile();
+  await module.init();
+  return {
+    module,
+    recorder: module.get(DeliveryRecorder),
+    dataSource: module.get(DataSource),
+    workers: module.get(DeliveryWorkers),
+    tally: module.get(AttemptTally),
+    close: () => module.close(),
+  };
+}
