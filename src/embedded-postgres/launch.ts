@@ -16,8 +16,8 @@ export interface Launch {
   account: Account | undefined;
   temporary: boolean;
   settings?: Readonly<Record<string, string>>;
-  /** Folder that the watchdog removes when we are gone. */
-  leftover: string;
+  /** Folder of this start, which the watchdog removes when we are gone. */
+  runFolder: string;
 }
 
 /** How long a start may take; recovery after a crash under load was seen to take 3 s. */
@@ -59,7 +59,7 @@ async function launchOn(order: Launch, port: number): Promise<{ server: Guarded 
     account: order.account,
     lastSignal: order.temporary ? 'QUIT' : 'INT',
     log,
-    leftover: order.leftover,
+    leftover: order.runFolder,
   });
   if (await becomesReady(server, dataDirectory)) {
     server.release();

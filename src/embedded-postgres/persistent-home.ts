@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { lchown, lstat, mkdir, readdir, realpath, stat } from 'node:fs/promises';
-import { basename, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { type Account, chooseAccount } from './account';
 import { makePrivateFolder } from './run-folder';
-import { canWriteIn } from './shell-as';
+import { canEnter, canWriteIn } from './shell-as';
 import { EmbeddedPostgresError } from './unavailable';
 
 /** Where a persistent cluster lives and who runs it. */
@@ -20,6 +20,7 @@ export interface PersistentHome {
  * account cannot get to the folder, because a parent is closed to others, the cluster goes to a folder below the system's
  * temporary one whose name follows from the asked-for path, so that the next start finds it again.
  *
+ * @param account that root drops to; undefined when we are an ordinary user
  * @param root the temporary folder of the system that the account can use
  */
 export async function persistentHome(
@@ -29,18 +30,42 @@ export async function persistentHome(
   root: string,
 ): Promise<PersistentHome> {
   const asked = resolve(directory);
-  await mkdir(asked, { recursive: true }).catch((error: Error) => {
-    throw new EmbeddedPostgresError(`cannot make the data folder ${asked} (${error.message})`, 'choose another', error);
-  });
+  const parent = dirname(asked);
+  await makeFolder(parent);
   if (!account) return { home: await ownHome(asked), account };
   const owner = await ownerOf(join(asked, 'data'));
-  const runner = owner === undefined ? account : (chooseAccount(accounts, owner) ?? account);
-  if (owner === undefined) await giveTo(asked, account);
-  if (await canWriteIn(asked, runner)) return { home: asked, account: runner };
-  return { home: await fallbackHome(await realpath(asked), root, account), account };
+  if (owner !== undefined) return { home: asked, account: await runnerOf(asked, owner, accounts, account) };
+  if (!(await canEnter(parent, account))) {
+    return { home: await fallbackHome(join(await realpath(parent), basename(asked)), root, account), account };
+  }
+  await makeFolder(asked);
+  await giveTo(asked, account);
+  return { home: asked, account };
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true }).catch((error: Error) => {
+    throw new EmbeddedPostgresError(`cannot make the folder ${folder} (${error.message})`, 'choose another', error);
+  });
+}
+
+/** The account that existing data belongs to. */
+async function runnerOf(
+  asked: string,
+  owner: number,
+  accounts: readonly Account[],
+  account: Account,
+): Promise<Account> {
+  const runner = owner === account.uid ? account : chooseAccount(accounts, owner);
+  if (runner && (await canWriteIn(asked, runner))) return runner;
+  throw new EmbeddedPostgresError(
+    `uid ${owner}, who owns the data in ${asked}, cannot use that folder`,
+    'choose another',
+  );
 }
 
 async function ownHome(asked: string): Promise<string> {
+  await makeFolder(asked);
   const owner = await ownerOf(join(asked, 'data'));
   if (owner !== undefined && owner !== process.geteuid?.()) {
     throw new EmbeddedPostgresError(

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Account } from './account';
 import { parsePostmasterFile } from './postmaster-file';
 import { ownerLives, servesFolder, thisHost, thisOwner } from './processes';
-import { judgeRunFolder, runFolderOwner, runFolderPrefix } from './run-folder-name';
+import { judgeRunFolder, type Owner, runFolderOwner, runFolderPrefix } from './run-folder-name';
 import { canWriteIn, removeFolder } from './shell-as';
 import { EmbeddedPostgresError } from './unavailable';
 
@@ -21,9 +21,9 @@ export async function temporaryRoot(account: Account | undefined): Promise<strin
   return root;
 }
 
-/** Makes the folder of one start: `data` of a temporary cluster, copied binaries, logs. Ours until it is handed over. */
-export async function createRunFolder(root: string): Promise<string> {
-  return await mkdtemp(join(root, runFolderPrefix(KIND, thisOwner())));
+/** Makes the folder of one start: `data` of a temporary cluster, copied binaries, logs. Mode 0700, ours until handed over. */
+export async function createRunFolder(root: string, kind: string = KIND): Promise<string> {
+  return await mkdtemp(join(root, runFolderPrefix(kind, thisOwner())));
 }
 
 /** Gives a tree, which nobody else could enter so far, to the account. Does nothing when we are that account. */
@@ -42,22 +42,30 @@ export async function makePrivateFolder(folder: string, account: Account | undef
 }
 
 /**
- * Removes the folders that killed starts have left behind: those of a dead owner on this machine without a running server.
- * Folders of other users are left alone.
+ * Removes the folders that killed starts have left in `root`: those of a dead owner on this machine without a running server.
+ * An ordinary user's sweep takes only folders of its own.
  *
+ * @param kind how their names begin
  * @returns paths of the removed folders
  */
-export async function sweepRunFolders(root: string, account: Account | undefined): Promise<string[]> {
+export async function sweepFolders(root: string, kind: string = KIND): Promise<string[]> {
   const names = await readdir(root);
-  const swept = await Promise.all(names.map((name) => sweepOne(join(root, name), name, account)));
+  const swept = await Promise.all(names.map((name) => sweepOne(join(root, name), runFolderOwner(kind, name))));
   return swept.filter((path) => path !== undefined);
 }
 
-async function sweepOne(path: string, name: string, account: Account | undefined): Promise<string | undefined> {
-  const owner = runFolderOwner(KIND, name);
+/** Removes a folder with the rights of its present owner, who is we until the folder is handed over. */
+export async function removeRunFolder(path: string): Promise<void> {
+  const stats = await lstat(path).catch(() => undefined);
+  if (stats) await removeFolder(path, stats.uid === process.geteuid?.() ? undefined : stats);
+}
+
+async function sweepOne(path: string, owner: Owner | undefined): Promise<string | undefined> {
   if (!owner) return undefined;
   const stats = await lstat(path).catch(() => undefined);
-  if (!stats?.isDirectory() || ![process.geteuid?.(), account?.uid].includes(stats.uid)) return undefined;
+  if (!stats?.isDirectory()) return undefined;
+  const self = process.geteuid?.();
+  if (self !== 0 && self !== stats.uid) return undefined;
   const dataDirectory = join(path, 'data');
   const server = parsePostmasterFile(await readFile(join(dataDirectory, 'postmaster.pid'), 'utf8').catch(() => ''));
   const verdict = judgeRunFolder({
@@ -67,6 +75,6 @@ async function sweepOne(path: string, name: string, account: Account | undefined
     serverLives: server !== undefined && servesFolder(server.pid, dataDirectory),
   });
   if (verdict !== 'stale') return undefined;
-  await removeFolder(path, account && stats.uid === account.uid ? account : undefined);
+  await removeRunFolder(path);
   return path;
 }

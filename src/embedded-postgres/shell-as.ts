@@ -24,6 +24,11 @@ export function canWriteIn(folder: string, ids: Ids): Promise<boolean> {
   return shellAs(ids, '[ -d "$1" ] && [ -w "$1" ] && [ -x "$1" ]', folder);
 }
 
+/** Whether the account may go through the folder, parents included. */
+export function canEnter(folder: string, ids: Ids): Promise<boolean> {
+  return shellAs(ids, '[ -d "$1" ] && [ -x "$1" ]', folder);
+}
+
 /** Whether the account may execute the file, parents included. */
 export function canExecute(file: string, ids: Ids): Promise<boolean> {
   return shellAs(ids, '[ -f "$1" ] && [ -x "$1" ]', file);

@@ -4,15 +4,14 @@ import { join } from 'node:path';
 import { type Account, chooseAccount, parsePasswd } from './account';
 import { locateNative, usableNative } from './binaries';
 import { initialise } from './initialise';
-import { endServer, type Launch, launch } from './launch';
+import { type Launch, launch } from './launch';
 import type { EmbeddedPostgres, EmbeddedPostgresOptions } from './options';
 import { persistentHome } from './persistent-home';
-import { createRunFolder, handOver, sweepRunFolders, temporaryRoot } from './run-folder';
-import { ensureDatabase, runningServer } from './running-server';
+import { createRunFolder, handOver, removeRunFolder, sweepFolders, temporaryRoot } from './run-folder';
+import { runningServer } from './running-server';
 import { serverArguments } from './server-arguments';
-import { removeFolder } from './shell-as';
+import { attachedServer, ownServer } from './server-handle';
 import { EmbeddedPostgresError } from './unavailable';
-import type { Guarded } from './watchdog';
 
 /**
  * Starts a PostgreSQL of our own on 127.0.0.1, or attaches to the one that already serves `directory`.
@@ -29,33 +28,46 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions = {
   const accounts = parsePasswd(await readFile('/etc/passwd', 'utf8').catch(() => ''));
   const dropTo = accountToDropTo(accounts);
   const root = await temporaryRoot(dropTo);
-  await sweepRunFolders(root, dropTo);
+  await sweepFolders(root);
 
   const persistent = directory === undefined ? undefined : await persistentHome(directory, accounts, dropTo, root);
   const account = persistent ? persistent.account : dropTo;
   if (persistent) {
     const port = await runningServer(join(persistent.home, 'data'));
-    if (port !== undefined) return await attach(port, persistent.home, database);
+    if (port !== undefined) return await attachedServer(port, persistent.home, database);
   }
 
-  const leftover = await createRunFolder(root);
+  const runFolder = await createRunFolder(root);
   try {
-    const native = await usableNative(installed, leftover, account);
-    await handOver(leftover, account);
-    const home = persistent?.home ?? leftover;
-    await initialise(home, native, account, !persistent);
-    const order: Launch = { home, native, account, temporary: !persistent, settings, leftover };
-    const started = await launch(order, options.port);
-    if (started !== 'folder-in-use') return await own(order, started.server, started.port, database);
-    const port = await runningServer(join(home, 'data'));
-    if (port === undefined)
-      throw new EmbeddedPostgresError(`another process uses ${home}`, 'choose another data folder');
-    await removeFolder(leftover, account);
-    return await attach(port, home, database);
+    const native = await usableNative(installed, runFolder, account);
+    await handOver(runFolder, account);
+    const home = persistent?.home ?? runFolder;
+    await initialise({ home, native, account, temporary: !persistent, runFolder });
+    return await launchOrAttach({ home, native, account, temporary: !persistent, settings, runFolder }, options);
   } catch (error) {
-    await removeFolder(leftover, account);
+    await removeRunFolder(runFolder);
     throw error;
   }
+}
+
+/** Two starts at the same moment: one gets the folder, the other attaches to it, as soon as its server is ready. */
+async function launchOrAttach(order: Launch, options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const { port, database = 'postgres' } = options;
+  for (let attempt = 1; attempt <= 20; attempt += 1) {
+    // oxlint-disable no-await-in-loop -- each attempt follows from the outcome of the one before
+    const started = await launch(order, port);
+    if (started !== 'folder-in-use') return await ownServer(order, started.server, started.port, database);
+    const theirs = await runningServer(join(order.home, 'data'));
+    if (theirs !== undefined) {
+      await removeRunFolder(order.runFolder);
+      return await attachedServer(theirs, order.home, database);
+    }
+    // oxlint-enable no-await-in-loop
+  }
+  throw new EmbeddedPostgresError(
+    `the lock file ${join(order.home, 'data', 'postmaster.pid')} names a living process that is no server of that folder`,
+    'remove the file',
+  );
 }
 
 /** Root has to become somebody else; everybody else stays, and needs the entry in /etc/passwd that initdb asks for. */
@@ -73,52 +85,4 @@ function accountToDropTo(accounts: readonly Account[]): Account | undefined {
   } catch (error) {
     throw new EmbeddedPostgresError(`initdb needs a user name for uid ${process.geteuid?.()}`, undefined, error);
   }
-}
-
-async function attach(port: number, home: string, database: string): Promise<EmbeddedPostgres> {
-  await ensureDatabase(port, database);
-  const refuse = () => Promise.reject(new Error(`The server on port ${port} belongs to another process.`));
-  return {
-    ...address(port, home, database),
-    attached: true,
-    stop: async () => {},
-    stopServer: refuse,
-    startServer: refuse,
-  };
-}
-
-async function own(order: Launch, first: Guarded, port: number, database: string): Promise<EmbeddedPostgres> {
-  let server: Guarded | undefined = first;
-  let stopped: Promise<void> | undefined;
-  const end = async (signal: 'INT' | 'QUIT') => {
-    const ending = server;
-    server = undefined;
-    if (ending) await endServer(ending, signal);
-  };
-  const stop = async () => {
-    await end(order.temporary ? 'QUIT' : 'INT');
-    await removeFolder(order.leftover, order.account);
-  };
-  await ensureDatabase(port, database).catch(async (error: unknown) => {
-    await stop();
-    throw error;
-  });
-  return {
-    ...address(port, order.home, database),
-    attached: false,
-    stop: () => (stopped ??= stop()),
-    stopServer: (how) => end(how === 'fast' ? 'INT' : 'QUIT'),
-    startServer: async () => {
-      if (stopped) throw new Error('This server was stopped for good: start a new one.');
-      if (server && server.ended() === undefined) throw new Error('The server is running.');
-      const started = await launch(order, port);
-      if (started === 'folder-in-use') throw new Error(`Another process serves ${order.home}.`);
-      server = started.server;
-    },
-  };
-}
-
-function address(port: number, home: string, database: string) {
-  const url = `postgres://postgres@127.0.0.1:${port}/${encodeURIComponent(database)}`;
-  return { url, port, dataDirectory: join(home, 'data') };
 }

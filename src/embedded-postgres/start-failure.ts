@@ -9,10 +9,15 @@ export type StartFailure = { kind: 'port-taken' } | { kind: 'folder-in-use' } | 
  */
 export function startFailure(log: string, exitCode: number | undefined): StartFailure {
   if (/Address already in use|could not create any TCP\/IP sockets/.test(log)) return { kind: 'port-taken' };
-  if (/lock file "postmaster\.pid" already exists/.test(log)) return { kind: 'folder-in-use' };
+  // "is empty": the other one has made the file a moment ago and not yet written it.
+  if (/lock file "postmaster\.pid" (already exists|is empty)/.test(log)) return { kind: 'folder-in-use' };
+  // A shell says so of a program that is there when the loader that it names is not.
+  if (exitCode === 127 && /: not found\s*$/.test(log)) {
+    return { kind: 'other', message: 'its binaries need glibc, which this system does not have' };
+  }
   const said = log
     .split('\n')
-    .filter((line) => /(FATAL|PANIC|DETAIL|error|cannot|could not|not found)/.test(line))
+    .filter((line) => /(FATAL|PANIC|DETAIL|error|cannot|could not|denied|not found)/.test(line))
     .map((line) => line.replace(/^[-0-9: .]+[A-Z]+ \[\d+\] /, '').trim());
   const message = said.length > 0 ? said.slice(-2).join(' ') : `it ended with code ${exitCode ?? 'unknown'}`;
   return { kind: 'other', message: message.replace(/\.$/, '') };

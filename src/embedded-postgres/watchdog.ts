@@ -84,7 +84,7 @@ export function guard(order: {
   let end: { code: number } | { error: Error } | undefined;
   const exited = new Promise<{ code: number } | { error: Error }>((resolve) => {
     child.once('error', (error) => resolve((end ??= { error })));
-    child.once('exit', (code, signal) => resolve((end ??= { code: code ?? (signal === null ? 0 : 137) })));
+    child.once('exit', (code) => resolve((end ??= { code: code ?? 137 })));
   });
   const line = child.stdio[3];
   if (!(line instanceof Socket)) throw new Error('File descriptor 3 of the watchdog is no socket.');

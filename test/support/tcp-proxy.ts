@@ -36,39 +36,62 @@ interface Gate {
   reached: () => void;
 }
 
+/** One direction of one connection: steps run in their order, none before its time, none while the line is frozen. */
+interface Lane {
+  push(step: () => void): void;
+  drain(): void;
+}
+
 /** Starts a proxy on a free port of 127.0.0.1. */
 export async function startTcpProxy(target: { host: string; port: number }): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   const clients = new Set<Socket>();
+  const lanes = new Set<Lane>();
   let refusing = false;
   let frozen = false;
   let latency = 0;
   let gate: Gate | undefined;
-  let held: (() => void)[] = [];
 
-  /** Runs a step now, or after everything that is held when the line is frozen. */
-  const pass = (step: () => void) => (frozen ? void held.push(step) : step());
-  /** Each step waits the latency of its moment. Timers of equal length fire in order, so the order of bytes is kept. */
-  const delayed = (step: () => void) => (latency > 0 ? void setTimeout(() => pass(step), latency) : pass(step));
+  const lane = (): Lane => {
+    const steps: { due: number; step: () => void }[] = [];
+    const mayPass = () => !frozen && steps[0] !== undefined && steps[0].due <= performance.now();
+    const drain = () => {
+      while (mayPass()) steps.shift()?.step();
+    };
+    return {
+      drain,
+      push: (step) => {
+        steps.push({ due: performance.now() + latency, step });
+        // A timer may fire up to 1 ms early by the finer clock; one more millisecond makes the step due for sure.
+        if (latency > 0) setTimeout(drain, latency + 1);
+        else drain();
+      },
+    };
+  };
 
   const relay = (from: Socket, to: Socket, direction: Direction) => {
+    const way = lane();
+    lanes.add(way);
+    sockets.add(from);
     from.on('data', (chunk: Buffer) => {
       if (gate?.predicate(chunk, direction)) {
         frozen = true;
         gate.reached();
         gate = undefined;
       }
-      delayed(() => void (to.destroyed || to.write(chunk)));
+      way.push(() => void (to.destroyed || to.write(chunk)));
     });
-    from.on('end', () => delayed(() => void (to.destroyed || to.end())));
-    from.on('error', () => delayed(() => reset(to)));
-    from.on('close', () => void sockets.delete(from));
-    sockets.add(from);
+    from.on('end', () => way.push(() => void (to.destroyed || to.end())));
+    from.on('error', () => way.push(() => reset(to)));
+    from.on('close', () => {
+      sockets.delete(from);
+      way.push(() => void lanes.delete(way));
+    });
   };
 
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
-    client.on('error', () => {});
     if (refusing) {
+      client.on('error', () => {});
       reset(client);
       return;
     }
@@ -83,13 +106,7 @@ export async function startTcpProxy(target: { host: string; port: number }): Pro
 
   const cut = () => {
     for (const socket of sockets) reset(socket);
-    held = [];
-  };
-  const thaw = () => {
-    frozen = false;
-    const steps = held;
-    held = [];
-    for (const step of steps) step();
+    lanes.clear();
   };
   const address = server.address();
   return {
@@ -98,7 +115,10 @@ export async function startTcpProxy(target: { host: string; port: number }): Pro
     refuse: () => void (refusing = true),
     accept: () => void (refusing = false),
     freeze: () => void (frozen = true),
-    thaw,
+    thaw: () => {
+      frozen = false;
+      for (const way of lanes) way.drain();
+    },
     setLatency: (milliseconds) => void (latency = milliseconds),
     freezeAfter: (predicate) => new Promise((reached) => void (gate = { predicate, reached })),
     connections: () => clients.size,
