@@ -14,7 +14,15 @@ export function readAddress(text: string): Address | undefined {
   if (isIPv4(text)) {
     return IPv4.parse(text);
   }
-  return isIPv6(text) && !text.includes('%') ? IPv6.parse(text) : undefined;
+  return isIPv6(text) && !text.includes('%') ? IPv6.parse(text.replace(DOTTED_TAIL, asGroups)) : undefined;
+}
+
+/** ipaddr.js reads `::8.8.8.8` as if it were `::ffff:8.8.8.8`, another address: it is handed hexadecimal groups only. */
+const DOTTED_TAIL = /(\d+)\.(\d+)\.(\d+)\.(\d+)$/;
+
+function asGroups(_tail: string, ...octets: string[]): string {
+  const [a = 0, b = 0, c = 0, d = 0] = octets.slice(0, 4).map(Number);
+  return `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;
 }
 
 /**
