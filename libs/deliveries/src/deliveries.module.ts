@@ -17,7 +17,7 @@ import { DeliveriesOptionsError } from './errors';
 import { AttemptTally } from './observe/attempt-tally';
 import { DeliveryInserter } from './record/delivery-inserter';
 import { DeliveryRecorder } from './record/delivery-recorder';
-import { ChannelRegistry } from './send/channel-registry';
+import { ChannelRegistry } from './channel/channel-registry';
 import { DeliveryWorkers } from './worker/delivery-workers';
 
 /** What `DeliveriesModule.forRootAsync` takes: a factory for the options, and what it injects. */

@@ -5,7 +5,7 @@ import { DataSource } from 'typeorm';
 import { defaultSchema, quoteSchema } from 'nest-deliveries/migrations';
 import { milliseconds, type Duration } from './delivery/duration';
 import { DeliveriesOptionsError } from './errors';
-import type { ChannelSettings, RetrySettings } from './send/channel.decorator';
+import type { ChannelSettings, RetrySettings } from './channel/channel.decorator';
 
 /** What `DeliveriesModule.forRoot` takes. Durations are milliseconds or strings such as `'10s'`. */
 export interface DeliveriesOptions {

@@ -17,7 +17,7 @@ export {
   type ChannelSettings,
   type DeliveryChannelOptions,
   type RetrySettings,
-} from './send/channel.decorator';
+} from './channel/channel.decorator';
 export type { Attempt, Delivery } from './delivery/delivery';
 export { failed, retry, skipped, succeeded, type Outcome, type RetryAfter } from './delivery/outcome';
 export { AttemptAbortedError } from './send/send';

@@ -1,7 +1,7 @@
 import { kindOfThrown } from '../delivery/kind';
 import { failed, retry, skipped, succeeded, type Outcome } from '../delivery/outcome';
 import type { Attempt, Delivery } from '../delivery/delivery';
-import type { ChannelHandler } from './channel.decorator';
+import type { ChannelHandler } from '../channel/channel.decorator';
 
 /** How long a channel has, after its signal aborted, to say what happened; in ms. */
 export const abortGrace = 1_000;

@@ -1,6 +1,6 @@
 import type { Claim, Claimer } from '../claim/claimer';
 import { DueBound } from '../claim/due-bound';
-import type { Channel } from '../send/channel-registry';
+import type { Channel } from '../channel/channel-registry';
 import type { DeliverClaim } from './deliver-claim';
 import type { SoloGate } from './solo-gate';
 

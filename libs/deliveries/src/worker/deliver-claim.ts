@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import type { Claim, Claimer } from '../claim/claimer';
 import type { AttemptTally } from '../observe/attempt-tally';
-import type { Channel } from '../send/channel-registry';
+import type { Channel } from '../channel/channel-registry';
 import { refusalToSend } from '../send/refusal';
 import { send, type Sent } from '../send/send';
 import { decideSettlement, type Settlement } from '../settle/decide-settlement';

@@ -8,7 +8,7 @@ import { connectionOptionsOf } from '../database/connection-options';
 import { WorkerDatabase } from '../database/worker-database';
 import type { ResolvedOptions } from '../deliveries.options';
 import type { AttemptTally } from '../observe/attempt-tally';
-import type { Channel, ChannelRegistry } from '../send/channel-registry';
+import type { Channel, ChannelRegistry } from '../channel/channel-registry';
 import { abortGrace } from '../send/send';
 import { Settler } from '../settle/settler';
 import { ChannelWorker } from './channel-worker';

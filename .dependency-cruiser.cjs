@@ -1,0 +1,65 @@
+// The arrows between the libraries and between the rooms of a library. A room that is not named as a target may not be
+// imported: what a rule says is what a reader may rely on.
+
+const rooms = (from, allowed) => ({
+  name: `deliveries/${from}`,
+  comment: `${from}/ may import ${allowed.length ? allowed.map((room) => `${room}/`).join(', ') : 'no other room'}.`,
+  severity: 'error',
+  from: { path: `^libs/deliveries/src/${from}/`, pathNot: '\\.spec\\.ts$' },
+  to: {
+    path: '^libs/deliveries/src/[^/]+/',
+    pathNot: `^libs/deliveries/src/(${[from, ...allowed].join('|')})/`,
+  },
+});
+
+const libraries = (from, allowed) => ({
+  name: `libs/${from}`,
+  comment: `libs/${from} may import ${allowed.length ? allowed.map((lib) => `libs/${lib}`).join(', ') : 'no other library'}.`,
+  severity: 'error',
+  from: { path: `^libs/${from}/`, pathNot: '\\.spec\\.ts$' },
+  to: { path: '^(libs|src|test)/', pathNot: `^libs/(${[from, ...allowed].join('|')})/` },
+});
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+module.exports = {
+  forbidden: [
+    {
+      name: 'no-cycles',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    {
+      name: 'door',
+      comment: 'A library is entered through its index.ts.',
+      severity: 'error',
+      from: { path: '^(src|libs/([^/]+))/' },
+      to: { path: '^libs/([^/]+)/src/(?!index\\.ts)', pathNot: '^libs/$2/' },
+    },
+    {
+      name: 'migrations',
+      comment: 'Migrations stand alone.',
+      severity: 'error',
+      from: { path: '^migrations/' },
+      to: { path: '^(libs|src|test)/' },
+    },
+    libraries('deliveries', []),
+    libraries('outbound-http', []),
+    rooms('delivery', []),
+    rooms('channel', ['delivery']),
+    rooms('database', []),
+    rooms('observe', ['delivery']),
+    rooms('record', ['channel', 'delivery']),
+    rooms('claim', ['database', 'delivery']),
+    rooms('send', ['channel', 'delivery']),
+    rooms('settle', ['database', 'delivery']),
+    rooms('operate', ['database', 'delivery']),
+    rooms('worker', ['claim', 'send', 'settle', 'channel', 'database', 'delivery', 'observe']),
+  ],
+  options: {
+    tsConfig: { fileName: 'tsconfig.json' },
+    tsPreCompilationDeps: true,
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '(^|/)(dist|node_modules)/' },
+  },
+};
