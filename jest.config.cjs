@@ -34,6 +34,7 @@ module.exports = {
   },
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+  reporters: ['default', '<rootDir>/test/support/slowest-files.cjs'],
   testTimeout: 20_000,
   maxWorkers: 2,
 };
