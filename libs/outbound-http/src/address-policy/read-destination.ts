@@ -47,7 +47,7 @@ export function readDestination(text: string, rules: DestinationRules): Destinat
   if ('reason' in raw) {
     return { allowed: false, reason: raw.reason };
   }
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const url = parse(text);
   const host = url && readHost(raw.host, url.hostname);
   if (!host) {
     return { allowed: false, reason: 'malformed' };
@@ -76,6 +76,14 @@ export function readDestination(text: string, rules: DestinationRules): Destinat
       literal: host.literal,
     },
   };
+}
+
+function parse(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
 }
 
 const MAX_LENGTH = 2048;
