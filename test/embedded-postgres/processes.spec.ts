@@ -19,6 +19,9 @@ const accounts: [string, Account | undefined][] = root
     ]
   : [['an ordinary user', undefined]];
 
+// A start takes 1 to 2 s on idle cores and was seen to take 6 s when they were shared by four.
+jest.setTimeout(60_000);
+
 let installation: Installation;
 
 beforeAll(() => {
