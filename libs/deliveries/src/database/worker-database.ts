@@ -24,14 +24,12 @@ export class WorkerDatabase {
       application_name: 'nest-deliveries',
       ...config,
       allowExitOnIdle: false,
+      // The default of a database or a role may be another level; under it a claim would fail instead of skipping. Not in a
+      // listener of 'connect': the first statement would be queued behind it, which pg deprecates.
+      onConnect: (client): unknown => client.query("SET default_transaction_isolation TO 'read committed'"),
     });
     // Without a listener the death of an idle connection would end the process.
     this.pool.on('error', (error) => this.logger.warn(`An idle connection of the workers was lost: ${codeOf(error)}.`));
-    // The default of a database or a role may be another level; under it a claim would fail instead of skipping.
-    this.pool.on('connect', (client) => {
-      client.on('error', () => undefined);
-      client.query("SET default_transaction_isolation TO 'read committed'").catch(() => undefined);
-    });
   }
 
   /**
