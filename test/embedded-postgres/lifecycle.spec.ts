@@ -9,7 +9,7 @@ import { runFolderPrefix } from '../../src/embedded-postgres/run-folder-name';
 import { sweepFolders } from '../../src/embedded-postgres/run-folder';
 import { ask, listens, serverPid, untilGone } from './facts';
 
-// A start takes 1 to 2 s on idle cores and was seen to take 6 s when they were shared by four.
+// A start takes 1 to 2 s on idle cores and several times that on shared ones.
 jest.setTimeout(60_000);
 
 const servers: EmbeddedPostgres[] = [];

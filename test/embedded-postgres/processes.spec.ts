@@ -19,7 +19,7 @@ const accounts: [string, Account | undefined][] = root
     ]
   : [['an ordinary user', undefined]];
 
-// A start takes 1 to 2 s on idle cores and was seen to take 6 s when they were shared by four.
+// A start takes 1 to 2 s on idle cores and several times that on shared ones.
 jest.setTimeout(60_000);
 
 let installation: Installation;
