@@ -1,5 +1,8 @@
 import type { AddressReason } from './reasons';
 
+/** The "last updated" date of the IANA registries that both tables follow. */
+export const registriesAsOf = '2025-10-09';
+
 /** What a profile says of a block: reachable, refused for a named reason, or as reachable as the IPv4 address inside. */
 export type BlockVerdict = 'allowed' | 'embedded-ipv4' | AddressReason;
 

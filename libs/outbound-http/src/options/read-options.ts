@@ -22,7 +22,8 @@ export interface Settings {
   keepAlive: PoolLimits;
 }
 
-const OPTIONS = [
+/** Every option, in the order of the documentation. */
+export const optionNames = [
   'profile',
   'timeout',
   'connectTimeout',
@@ -41,7 +42,7 @@ const OPTIONS = [
  * @throws InvalidOptionsError with one sentence: option, rule, what was given, what to do.
  */
 export function readOptions(options: OutboundHttpOptions): Settings {
-  refuseUnknown('', options, OPTIONS);
+  refuseUnknown('', options, optionNames);
   const timeout = duration('timeout', options.timeout, 10_000, 1);
   const connectTimeout = duration('connectTimeout', options.connectTimeout, Math.min(5000, timeout), 1);
   if (connectTimeout > timeout) {
