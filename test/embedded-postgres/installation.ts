@@ -28,10 +28,10 @@ startEmbeddedPostgres(JSON.parse(process.argv[2])).then(
 export interface Installation {
   /** Everything lies below it; a chmod of it closes the installation. */
   readonly root: string;
-  /** The copy's `native/`. */
-  readonly native: string;
   /** A temporary folder of the system for its programs, with the usual mode 1777. */
   readonly temporary: string;
+  /** Makes it what `npm ci --ignore-scripts` leaves: without the links between the libraries. A start may repair them. */
+  removeLinks(): void;
   /** Starts the program in a process of its own. */
   run(options: object, as?: { uid: number; gid: number }): ChildProcess;
   /** The same, and waits for what it says. */
@@ -46,7 +46,7 @@ export interface Started {
 }
 
 /**
- * Makes an installation like that of `npm ci --ignore-scripts`: the links between the libraries are missing.
+ * Makes an installation.
  *
  * @param options.binaries false leaves the optional package out
  */
@@ -66,9 +66,7 @@ export function makeInstallation(options: { binaries: boolean } = { binaries: tr
   if (options.binaries) {
     cpSync(join(installed, '..', 'package.json'), join(native, '..', 'package.json'));
     cpSync(join(installed, '..', 'dist'), join(native, '..', 'dist'), { recursive: true });
-    const links: { target: string }[] = JSON.parse(readFileSync(join(installed, 'pg-symlinks.json'), 'utf8'));
-    const linked = new Set(links.map(({ target }) => join(installed, '..', target)));
-    cpSync(installed, native, { recursive: true, filter: (path) => !linked.has(path) && !path.endsWith('.a') });
+    cpSync(installed, native, { recursive: true, verbatimSymlinks: true, filter: (path) => !path.endsWith('.a') });
   }
   const programs = new Set<ChildProcess>();
   const run: Installation['run'] = (asked, as) => {
@@ -83,8 +81,11 @@ export function makeInstallation(options: { binaries: boolean } = { binaries: tr
   };
   return {
     root,
-    native,
     temporary,
+    removeLinks: () => {
+      const links: { target: string }[] = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8'));
+      for (const { target } of links) rmSync(join(native, '..', target), { force: true });
+    },
     run,
     start: async (asked, as) => {
       const program = run(asked, as);

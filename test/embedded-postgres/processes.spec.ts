@@ -22,9 +22,11 @@ const accounts: [string, Account | undefined][] = root
 let installation: Installation;
 
 beforeAll(() => {
-  // As after `npm ci --ignore-scripts`: every start in this file has to deal with missing links.
   installation = makeInstallation();
 });
+
+// Every start in this file has to deal with missing links.
+beforeEach(() => installation.removeLinks());
 
 afterAll(() => installation.remove());
 

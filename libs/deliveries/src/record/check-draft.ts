@@ -49,6 +49,17 @@ const draftKeys = [
   'dedupeDigest',
 ] as const satisfies (keyof DeliveryDraft)[];
 
+/** What a channel's `deliveries` returned. @throws InvalidDraftError for anything but a list, for example a forgotten `return` */
+export function checkDraftList(channel: string, drafts: unknown): readonly DeliveryDraft[] {
+  if (Array.isArray(drafts)) return drafts as DeliveryDraft[];
+  const found = drafts === null ? 'null' : typeof drafts;
+  throw new InvalidDraftError(
+    'deliveries()',
+    `must return a list of drafts, and returned ${found}`,
+    `Channel "${channel}"`,
+  );
+}
+
 /** @throws InvalidDraftError, before any SQL */
 export function checkDraft(channel: string, draft: DeliveryDraft): CheckedDraft {
   const subject = `Draft of channel "${channel}"`;

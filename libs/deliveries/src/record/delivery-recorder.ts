@@ -1,12 +1,12 @@
 import type { Type } from '@nestjs/common';
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
-import type { Delivery, DeliveryEvent } from '../delivery/delivery';
+import type { DeliveryEvent } from '../delivery/delivery';
 import type { DeliveryDraft } from '../delivery/draft';
 import type { ChannelHandler } from '../channel/channel.decorator';
 import type { ChannelRegistry } from '../channel/channel-registry';
 import { connectionOf, type Transaction } from './caller-transaction';
-import { checkDraft, checkEvent, type CheckedDraft } from './check-draft';
+import { checkDraft, checkDraftList, checkEvent, type CheckedDraft } from './check-draft';
 import type { DeliveryInserter, NewDelivery, NewEvent, RecordedDelivery } from './delivery-inserter';
 
 /** The isolation levels of PostgreSQL, as TypeORM spells them. */
@@ -21,9 +21,16 @@ export interface RecordedEvent {
 // Each type argument stands in both directions (what `deliveries` gives, what `send` takes): only `any` fits every channel.
 type AnyChannel = ChannelHandler<any, any, any>;
 
-/** The payload that a channel class takes, and the recipient. */
-export type DraftOf<C extends AnyChannel> =
-  Parameters<C['send']>[0] extends Delivery<infer Payload, infer Recipient> ? DeliveryDraft<Payload, Recipient> : never;
+type Sent<C extends AnyChannel> = Parameters<C['send']>[0];
+
+/**
+ * What `enqueue` takes for a channel class: its `send` says what the payload and the recipient are. A `send` whose
+ * parameter names only a part of the delivery, such as `{ payload }: { payload: string }`, says what it names.
+ */
+export type DraftOf<C extends AnyChannel> = DeliveryDraft<
+  Sent<C> extends { readonly payload: infer Payload } ? Payload : unknown,
+  Sent<C> extends { readonly recipient: infer Recipient } ? Exclude<Recipient, null> : unknown
+>;
 
 /**
  * Records deliveries in the caller's own transaction: committed together with the caller's change, or not at all.
@@ -126,14 +133,15 @@ export class DeliveryRecorder {
   private async fanOut(event: DeliveryEvent, tx: EntityManager): Promise<CheckedDraft[]> {
     const drafts: CheckedDraft[] = [];
     for (const { name, handler } of this.channels.all()) {
-      for (const draft of await handler.deliveries(event, tx)) drafts.push(checkDraft(name, draft));
+      const wanted: unknown = await handler.deliveries(event, tx);
+      for (const draft of checkDraftList(name, wanted)) drafts.push(checkDraft(name, draft));
     }
     return drafts;
   }
 
   /**
    * What can be refused comes first: when it is, nothing was written.
-   * @param skipIdleEvent leave the event out when every delivery turned out to be a duplicate
+   * @param skipIdleEvent leave the event out when there is no delivery, or each turned out to be a duplicate
    */
   private async insert(
     runner: QueryRunner,
@@ -147,7 +155,7 @@ export class DeliveryRecorder {
     if (waiting) waiting.push(...once);
     else if (once.length > 0) await this.inserter.insertOnce(runner, once);
     for (const { recorded } of plain) recorded.state = 'inserted';
-    const idle = deliveries.length > 0 && deliveries.every(({ recorded }) => recorded.state === 'duplicate');
+    const idle = deliveries.every(({ recorded }) => recorded.state === 'duplicate');
     if (!(skipIdleEvent && idle)) await this.inserter.insertPlain(runner, events, plain);
   }
 

@@ -24,14 +24,27 @@ export class ConnectionPool {
 
   /** The idle connection used last whose socket leads to one of this attempt's checked addresses, or a new one. */
   take(route: Route): Connection {
-    const { origin } = route.destination;
-    const found = this.#byOrigin.get(origin)?.findLast((connection) => this.#fits(connection, route));
-    if (found) {
-      this.#remove(found);
-    }
-    const connection = found ?? new Connection(origin, this.context, this.limits.idleTimeout);
+    const connection =
+      this.#takeIdle(route) ?? new Connection(route.destination.origin, this.context, this.limits.idleTimeout);
     connection.hold(route);
     return connection;
+  }
+
+  #takeIdle({ destination, addresses }: Route): Connection | undefined {
+    const siblings = this.#byOrigin.get(destination.origin) ?? [];
+    for (let index = siblings.length - 1; index >= 0; index--) {
+      const connection = siblings[index];
+      if (!connection) {
+        continue;
+      }
+      if (!connection.reusable || this.#tooOld(connection)) {
+        this.#discard(connection);
+      } else if (addresses.some(({ canonical }) => canonical === connection.remote)) {
+        this.#remove(connection);
+        return connection;
+      }
+    }
+    return undefined;
   }
 
   /** Takes a connection back whose answer was read to its end. */
@@ -63,14 +76,6 @@ export class ConnectionPool {
     for (const connection of this.#idle) {
       this.#discard(connection);
     }
-  }
-
-  #fits(connection: Connection, { addresses }: Route): boolean {
-    return (
-      connection.reusable &&
-      !this.#tooOld(connection) &&
-      addresses.some(({ canonical }) => canonical === connection.remote)
-    );
   }
 
   #tooOld(connection: Connection): boolean {

@@ -69,14 +69,17 @@ export class OutboundHttp {
     if (!verdict.allowed) {
       return this.#refused(verdict.reason, verdict.address);
     }
+    const { destination } = verdict;
     const deadline = new Deadline(this.#limits(options));
     try {
-      const resolved = await this.#resolve(verdict.destination, rules, deadline);
+      const resolved = destination.literal
+        ? resolveLiteral(destination)
+        : await this.#resolve(destination, rules, deadline);
       switch (resolved.type) {
         case 'resolved':
-          return await this.#send(
-            { destination: verdict.destination, addresses: resolved.addresses, deadline },
-            request,
+          // The caller's signal may have fired before the first step.
+          return (
+            deadline.stopped ?? (await this.#send({ destination, addresses: resolved.addresses, deadline }, request))
           );
         case 'refused':
           return this.#refused(resolved.reason, resolved.address);
@@ -101,16 +104,14 @@ export class OutboundHttp {
     this.#pool.close();
   }
 
-  #resolve(
-    destination: Destination,
-    rules: DestinationRules,
-    deadline: Deadline,
-  ): Resolution | Stopped | Promise<Resolution | Stopped> {
-    if (destination.literal) {
-      return deadline.stopped ?? resolveLiteral(destination);
-    }
+  async #resolve(destination: Destination, rules: DestinationRules, deadline: Deadline): Promise<Resolution | Stopped> {
     deadline.enter('resolve');
-    return deadline.race(resolveDestination(destination, rules, this.#settings.resolver));
+    const unheard = new AbortController();
+    try {
+      return await deadline.race(resolveDestination(destination, rules, this.#settings.resolver, unheard.signal));
+    } finally {
+      unheard.abort();
+    }
   }
 
   async #send(route: Parameters<ConnectionPool['take']>[0], request: OutboundRequest): Promise<OutboundResult> {

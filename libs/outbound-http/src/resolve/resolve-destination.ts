@@ -26,10 +26,11 @@ export async function resolveDestination(
   destination: Destination,
   rules: AddressRules,
   resolver: Resolver,
+  signal?: AbortSignal,
 ): Promise<Resolution> {
   let answers: readonly string[];
   try {
-    answers = await resolver(destination.hostname);
+    answers = await resolver(destination.hostname, signal);
   } catch (error) {
     return { type: 'unresolved', kind: `dns:${codeOf(error)}` };
   }
