@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { Pool, type PoolConfig } from 'pg';
+import { Pool, type ClientBase, type PoolConfig } from 'pg';
 
 /** Longer than any statement of a healthy worker; far below the lease, so that a frozen connection is given up in time. */
 const statementDeadline = 10_000;
@@ -24,14 +24,14 @@ export class WorkerDatabase {
       application_name: 'nest-deliveries',
       ...config,
       allowExitOnIdle: false,
+      // The default of a database or a role may be another level; under it a claim would fail instead of skipping.
+      onConnect: async (client: ClientBase) => {
+        client.on('error', () => undefined);
+        await client.query("SET default_transaction_isolation TO 'read committed'");
+      },
     });
     // Without a listener the death of an idle connection would end the process.
     this.pool.on('error', (error) => this.logger.warn(`An idle connection of the workers was lost: ${codeOf(error)}.`));
-    // The default of a database or a role may be another level; under it a claim would fail instead of skipping.
-    this.pool.on('connect', (client) => {
-      client.on('error', () => undefined);
-      client.query("SET default_transaction_isolation TO 'read committed'").catch(() => undefined);
-    });
   }
 
   /**
