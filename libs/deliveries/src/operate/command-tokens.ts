@@ -1,0 +1,2 @@
+export const commandDataSourceToken = Symbol('nest-deliveries commands: data source');
+export const commandSchemaToken = Symbol('nest-deliveries commands: schema');

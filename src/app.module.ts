@@ -1,0 +1,35 @@
+import { Global, Module, type DynamicModule } from '@nestjs/common';
+import { ScheduleModule } from '@nestjs/schedule';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { DeliveriesModule } from 'nest-deliveries';
+import { OutboundHttpModule } from 'nest-deliveries/outbound-http';
+import { AccountsModule } from './accounts/accounts.module';
+import { ReplicaName, type Configuration } from './configuration';
+import { databaseOptions, openDatabase } from './database';
+import { PartnersModule } from './partners/partners.module';
+import { StartPageController } from './start-page/start-page.controller';
+
+@Global()
+@Module({})
+export class AppModule {
+  static forRoot({ databaseUrl, replica, deliveries, outboundHttp }: Configuration): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [
+        TypeOrmModule.forRootAsync({
+          useFactory: () => ({ ...databaseOptions(databaseUrl), retryAttempts: 3, retryDelay: 1_000 }),
+          dataSourceFactory: openDatabase,
+        }),
+        ScheduleModule.forRoot(),
+        // One command is to bring everything up, also with NODE_ENV=production, where `migrate` is off by default.
+        DeliveriesModule.forRoot({ migrate: true, ...deliveries }),
+        OutboundHttpModule.forRoot({ isGlobal: true, ...outboundHttp }),
+        AccountsModule,
+        PartnersModule,
+      ],
+      controllers: [StartPageController],
+      providers: [{ provide: ReplicaName, useValue: new ReplicaName(replica) }],
+      exports: [ReplicaName],
+    };
+  }
+}

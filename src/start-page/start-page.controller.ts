@@ -1,0 +1,32 @@
+import { Controller, Get, Header } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+
+/** What there is to open, below the application's own address. */
+export const addresses = [
+  { path: '/', what: 'this list' },
+  { path: '/api', what: 'try the API: register a partner, create an account' },
+  { path: '/accounts', what: 'the newest accounts' },
+  { path: '/partners', what: 'the partners that are told of them' },
+] as const;
+
+const page = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>nest-deliveries: the reference application</title>
+<h1>nest-deliveries: the reference application</h1>
+<ul>
+${addresses.map(({ path, what }) => `<li><a href="${path}">${path}</a>: ${what}</li>`).join('\n')}
+</ul>
+</html>
+`;
+
+@ApiExcludeController()
+@Controller()
+export class StartPageController {
+  @Get()
+  @Header('content-type', 'text/html; charset=utf-8')
+  show(): string {
+    return page;
+  }
+}
