@@ -24,11 +24,8 @@ export class WorkerDatabase {
       application_name: 'nest-deliveries',
       ...config,
       allowExitOnIdle: false,
-      // The default of a database or a role may be another level; under it a claim would fail instead of skipping.
-      onConnect: async (client: ClientBase) => {
-        client.on('error', () => undefined);
-        await client.query("SET default_transaction_isolation TO 'read committed'");
-      },
+      // pg-pool waits for the promise; its types do not say so.
+      onConnect: prepareConnection as (client: ClientBase) => void,
     });
     // Without a listener the death of an idle connection would end the process.
     this.pool.on('error', (error) => this.logger.warn(`An idle connection of the workers was lost: ${codeOf(error)}.`));
@@ -59,6 +56,12 @@ export class WorkerDatabase {
   async close(): Promise<void> {
     await this.pool.end();
   }
+}
+
+/** The default of a database or a role may be another level, under which a claim would fail instead of skipping. */
+async function prepareConnection(client: ClientBase): Promise<void> {
+  client.on('error', () => undefined);
+  await client.query("SET default_transaction_isolation TO 'read committed'");
 }
 
 /** True when the server could not be asked, as opposed to a statement that it refused. */
