@@ -24,8 +24,7 @@ export class WorkerDatabase {
       application_name: 'nest-deliveries',
       ...config,
       allowExitOnIdle: false,
-      // pg-pool waits for the promise; its types do not say so.
-      onConnect: prepareConnection as (client: ClientBase) => void,
+      onConnect: prepareConnection,
     });
     // Without a listener the death of an idle connection would end the process.
     this.pool.on('error', (error) => this.logger.warn(`An idle connection of the workers was lost: ${codeOf(error)}.`));
