@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { Pool, type ClientBase, type PoolConfig } from 'pg';
+import { Pool, type PoolConfig } from 'pg';
 
 /** Longer than any statement of a healthy worker; far below the lease, so that a frozen connection is given up in time. */
 const statementDeadline = 10_000;
@@ -24,7 +24,9 @@ export class WorkerDatabase {
       application_name: 'nest-deliveries',
       ...config,
       allowExitOnIdle: false,
-      onConnect: prepareConnection,
+      // The default of a database or a role may be another level; under it a claim would fail instead of skipping. Not in a
+      // listener of 'connect': the first statement would be queued behind it, which pg deprecates.
+      onConnect: (client): unknown => client.query("SET default_transaction_isolation TO 'read committed'"),
     });
     // Without a listener the death of an idle connection would end the process.
     this.pool.on('error', (error) => this.logger.warn(`An idle connection of the workers was lost: ${codeOf(error)}.`));
@@ -55,12 +57,6 @@ export class WorkerDatabase {
   async close(): Promise<void> {
     await this.pool.end();
   }
-}
-
-/** The default of a database or a role may be another level, under which a claim would fail instead of skipping. */
-async function prepareConnection(client: ClientBase): Promise<void> {
-  client.on('error', () => undefined);
-  await client.query("SET default_transaction_isolation TO 'read committed'");
 }
 
 /** True when the server could not be asked, as opposed to a statement that it refused. */
