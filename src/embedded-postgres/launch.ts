@@ -40,10 +40,14 @@ export async function launch(
     // oxlint-enable no-await-in-loop
     if ('server' in started) return { server: started.server, port: candidate };
     if (started.kind === 'folder-in-use') return 'folder-in-use';
-    if (started.kind === 'other') throw new EmbeddedPostgresError(`the server did not start (${started.message})`);
+    if (started.kind === 'other') throw refusal(order, `the server did not start (${started.message})`);
     if (port !== undefined) throw new EmbeddedPostgresError(`port ${port} is taken`, 'choose another port');
     if (attempt === PORT_ATTEMPTS) throw new EmbeddedPostgresError(`no free port in ${attempt} attempts`);
   }
+}
+
+function refusal(order: Launch, why: string): EmbeddedPostgresError {
+  return order.temporary ? new EmbeddedPostgresError(why) : EmbeddedPostgresError.unusableFolder(order.home, why);
 }
 
 async function launchOn(order: Launch, port: number): Promise<{ server: Guarded } | StartFailure> {

@@ -15,6 +15,10 @@ export function startFailure(log: string, exitCode: number | undefined): StartFa
   if (exitCode === 127 && /: not found\s*$/.test(log)) {
     return { kind: 'other', message: 'its binaries need glibc, which this system does not have' };
   }
+  if (exitCode === 126) {
+    const message = 'its binaries may not be executed where they lie, as on a noexec mount (TMPDIR moves their copy)';
+    return { kind: 'other', message };
+  }
   const said = log
     .split('\n')
     .filter((line) => /(FATAL|PANIC|DETAIL|error|cannot|could not|denied|not found)/.test(line))

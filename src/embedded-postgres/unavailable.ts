@@ -16,6 +16,11 @@ export class EmbeddedPostgresError extends Error {
     this.name = 'EmbeddedPostgresError';
   }
 
+  /** For a cluster that this server cannot open, e.g. one of another major version. */
+  static unusableFolder(home: string, why: string): EmbeddedPostgresError {
+    return new EmbeddedPostgresError(why, `${ADVICE}, or choose another data folder than ${home}`);
+  }
+
   /** For a missing package: a server of one's own, or the package. */
   static missingPackage(name: string): EmbeddedPostgresError {
     return new EmbeddedPostgresError(

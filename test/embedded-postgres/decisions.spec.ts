@@ -109,6 +109,14 @@ describe('why a server did not start', () => {
       127,
       { kind: 'other', message: 'its binaries need glibc, which this system does not have' },
     ],
+    [
+      'watchdog: 6: /n/bin/initdb: Permission denied\n',
+      126,
+      {
+        kind: 'other',
+        message: 'its binaries may not be executed where they lie, as on a noexec mount (TMPDIR moves their copy)',
+      },
+    ],
     ['', 139, { kind: 'other', message: 'it ended with code 139' }],
   ])('%j', (log, code, failure) => {
     expect(startFailure(log, code)).toEqual(failure);

@@ -9,6 +9,9 @@ import { runFolderPrefix } from '../../src/embedded-postgres/run-folder-name';
 import { sweepFolders } from '../../src/embedded-postgres/run-folder';
 import { ask, listens, serverPid, untilGone } from './facts';
 
+// A start takes 1 to 2 s on idle cores and several times that on shared ones.
+jest.setTimeout(60_000);
+
 const servers: EmbeddedPostgres[] = [];
 const folders: string[] = [];
 
@@ -145,6 +148,16 @@ describe('a server with a folder', () => {
     const second = await start({ directory });
     expect(second.attached).toBe(false);
   });
+});
+
+it('says what PostgreSQL says of a cluster of another major version, and names the folder', async () => {
+  const directory = newFolder();
+  const first = await start({ directory });
+  await first.stop();
+  writeFileSync(join(first.dataDirectory, 'PG_VERSION'), '15\n');
+  await expect(start({ directory })).rejects.toThrow(
+    new RegExp(`initialized by PostgreSQL version 15, .*, or choose another data folder than ${directory}\\.$`),
+  );
 });
 
 describe('the sweep', () => {

@@ -19,6 +19,9 @@ const accounts: [string, Account | undefined][] = root
     ]
   : [['an ordinary user', undefined]];
 
+// A start takes 1 to 2 s on idle cores and several times that on shared ones.
+jest.setTimeout(60_000);
+
 let installation: Installation;
 
 beforeAll(() => {

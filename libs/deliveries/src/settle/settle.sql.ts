@@ -78,13 +78,16 @@ SELECT o.token AS settled_token,
   LEFT JOIN next ON next.after = s.id`;
 
 /**
- * What became of a delivery whose outcome was perhaps written before the connection broke: true for the outcome that this
- * attempt wanted written.
+ * Whether the outcome of an attempt was written before the connection broke. A plain success is the end of its delivery;
+ * every other outcome left the row of its attempt, which stays true when somebody has claimed the delivery again since.
  *
- * $1 id · $2 number of the attempt · $3 status · $4 error
+ * $1 id · $2 number of the attempt · $3 outcome of the attempt and $4 its error, null for a plain success
  */
 export const wroteBeforeSql = (schema: string): string => `
-SELECT EXISTS (
-  SELECT 1 FROM ${schema}.deliveries d
-   WHERE d.id = $1 AND d.claim_token IS NULL AND d.attempts = $2 AND d.status = $3
-     AND d.last_error IS NOT DISTINCT FROM $4) AS wrote`;
+SELECT CASE
+  WHEN $3::text IS NULL THEN EXISTS (
+    SELECT 1 FROM ${schema}.deliveries d WHERE d.id = $1 AND d.attempts = $2 AND d.status = 'succeeded')
+  ELSE EXISTS (
+    SELECT 1 FROM ${schema}.delivery_attempts a
+     WHERE a.delivery_id = $1 AND a.number = $2 AND a.outcome = $3 AND a.error = $4)
+  END AS wrote`;

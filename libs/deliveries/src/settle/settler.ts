@@ -143,8 +143,7 @@ export class Settler {
     } catch (error) {
       if (isOutage(error)) entry.uncertain = true;
       const next = Math.min(longestPause, Math.max(100, delay * 2));
-      const hopeless = !isOutage(error) && !isContention(error);
-      if (hopeless || performance.now() + next > entry.giveUpAt) this.giveUp(entry, codeOf(error));
+      if (isRefusal(error) || performance.now() + next > entry.giveUpAt) this.giveUp(entry, codeOf(error));
       else await this.writeAlone(entry, next * (0.5 + Math.random() / 2));
     }
   }
@@ -171,14 +170,14 @@ export class Settler {
 
   /** The token is gone after a write whose reply never came: it may be gone because that write was committed. */
   private async lookUp(entry: Entry): Promise<void> {
-    const { status } = entry.settlement;
-    const error = status === 'succeeded' ? null : entry.settlement.attempt.error;
+    const { attempt } = entry.settlement;
     try {
-      const values = [entry.id, entry.attempt, status, error];
+      const values = [entry.id, entry.attempt, attempt?.outcome ?? null, attempt?.error ?? null];
       const [row] = await this.database.query<{ wrote: boolean }>('deliveries_wrote_before', this.wroteBefore, values);
       entry.done(row?.wrote ? 'settled' : 'lost');
-    } catch (failure) {
-      this.giveUp(entry, codeOf(failure));
+    } catch {
+      // The write, which asks about the token again, is tried in the place of the question.
+      await this.writeAlone(entry, 100);
     }
   }
 }
@@ -206,5 +205,6 @@ export function settleParameters(batch: readonly OutcomeToWrite[]): unknown[] {
   ];
 }
 
-// Serialization failure, deadlock victim, lock not available: nothing is wrong with the outcome.
-const isContention = (error: unknown): boolean => ['40001', '40P01', '55P03'].includes(codeOf(error));
+// SQLSTATE classes: 22 data exception, 23 constraint violation. Only then is something wrong with the outcome; a lock, a
+// standby that does not write yet, a changed password or a table that is being altered passes.
+const isRefusal = (error: unknown): boolean => /^(22|23)[0-9A-Z]{3}$/.test(codeOf(error));

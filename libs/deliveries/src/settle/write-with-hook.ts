@@ -34,6 +34,9 @@ export class HookedWrite {
     this.tries += 1;
     try {
       await this.hook(tx);
+      // Fails here, and not at the commit, for a constraint that is checked there, and for a hook that swallowed the error
+      // of a statement: PostgreSQL would answer its COMMIT with a rollback that nobody hears of.
+      await tx.query('SET CONSTRAINTS ALL IMMEDIATE');
     } catch (error) {
       this.logger.error(
         `onFailed of delivery ${outcome.id} threw ${codeOf(error)} (try ${this.tries} of ${hookTries}${

@@ -92,7 +92,10 @@ const FORBIDDEN = /[\p{Cc}\p{Z}\p{Cs}\\]/u;
 const AUTHORITY = /^https?:\/\/([^/?]+)/i;
 const HOST_AND_PORT = /^(\[[^\]]*\]|[^:]+)(?::(\d*))?$/;
 
-function readText(text: string): { host: string } | { reason: UrlReason } {
+function readText(text: unknown): { host: string } | { reason: UrlReason } {
+  if (typeof text !== 'string') {
+    return { reason: 'malformed' };
+  }
   if (text.length > MAX_LENGTH) {
     return { reason: 'too-long' };
   }

@@ -1,10 +1,10 @@
-/** The known name that a typing mistake most likely meant; undefined when none is close. */
+/** The known name closest to what was given: one that begins with it, else the one with the fewest typing mistakes. */
 export function nearestName(given: string, known: readonly string[]): string | undefined {
+  const lower = given.toLowerCase();
   const ranked = known
-    .map((name) => ({ name, distance: distance(given.toLowerCase(), name.toLowerCase()) }))
-    .toSorted((a, b) => a.distance - b.distance);
-  const best = ranked[0];
-  return best && best.distance <= Math.max(2, Math.floor(given.length / 2)) ? best.name : undefined;
+    .map((name) => ({ name, mistakes: name.toLowerCase().startsWith(lower) ? 0 : distance(lower, name.toLowerCase()) }))
+    .toSorted((a, b) => a.mistakes - b.mistakes);
+  return ranked[0]?.name;
 }
 
 /** Levenshtein distance, one row at a time. */

@@ -160,9 +160,8 @@ function flag(option: string, given: unknown, fallback: boolean): boolean {
 function refuseUnknown(prefix: string, given: object, known: readonly string[]): void {
   const unknown = Object.keys(given).find((name) => !known.includes(name));
   if (unknown !== undefined) {
-    const near = nearestName(unknown, known);
-    const advice = near ? `did you mean ${prefix}${near}?` : `known are ${known.join(', ')}.`;
-    throw new InvalidOptionsError(`option ${prefix}${unknown} is not known; ${advice}`);
+    const near = `${prefix}${nearestName(unknown, known)}`;
+    throw new InvalidOptionsError(`option ${prefix}${unknown} is not known; the nearest known name is ${near}.`);
   }
 }
 

@@ -13,6 +13,6 @@ export function failureKind(error: unknown): string {
   if (code === SOCKET_ENDED) {
     return 'connection-closed';
   }
-  const kind = typeof code === 'string' ? code : error.constructor.name;
+  const kind = typeof code === 'string' ? code : error instanceof Error ? error.name : '';
   return KIND.test(kind) ? kind : 'unknown';
 }

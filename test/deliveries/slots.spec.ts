@@ -1,0 +1,208 @@
+import { succeeded } from 'nest-deliveries';
+import { captureLog } from '../faults/support/captured-log';
+import { enqueue, enqueueOne } from '../faults/support/enqueue';
+import { gate, type Gate, until } from '../faults/support/facts';
+import { type Line, lineTo } from '../faults/support/line';
+import { attemptsOf, countByStatus, rowOf } from '../faults/support/rows';
+import { hang, scriptedChannel } from '../faults/support/scripted-channel';
+import { type DeliveriesApp, startDeliveriesApp } from '../support/deliveries-app';
+import { createTestDatabase, type TestDatabase } from '../support/test-database';
+
+let database: TestDatabase;
+let app: DeliveriesApp | undefined;
+let line: Line | undefined;
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+});
+
+afterEach(async () => {
+  await app?.close();
+  await line?.close();
+  app = line = undefined;
+  await database.drop();
+});
+
+it('lets 500 healthy deliveries pass one that hangs to its deadline', async () => {
+  const channel = scriptedChannel({
+    name: 'mail',
+    maxAge: '1d',
+    workers: 1,
+    concurrency: 10,
+    sendTimeout: '3s',
+    lease: '8s',
+  });
+  channel.on('hang', (_, attempt) => hang(attempt));
+  app = await startDeliveriesApp(database.url, [channel.type], { pollInterval: '1s' });
+  const hung = await enqueueOne(app, channel, { script: 'hang' });
+  await enqueue(
+    app,
+    channel,
+    Array.from({ length: 500 }, (_, n) => ({ n })),
+  );
+  app.workers.wake();
+
+  await until('all 500 have arrived', async () => (await countByStatus(database))['succeeded'] === 500);
+  expect(channel.inFlight().map(({ id }) => id)).toEqual([hung]);
+  const arrived = performance.now();
+
+  const [attempt] = await until('the hung one has ended', async () => {
+    const attempts = await attemptsOf(database, hung);
+    return attempts.length > 0 && attempts;
+  });
+  expect(attempt).toEqual({ number: 1, outcome: 'retried', error: 'timeout' });
+  const call = channel.calls.find(({ id }) => id === hung)!;
+  expect(call.endedAt! - call.startedAt).toBeGreaterThanOrEqual(2_950);
+  expect(call.endedAt!).toBeGreaterThan(arrived);
+  expect(channel.calls.filter(({ id }) => id !== hung)).toHaveLength(500);
+});
+
+it('claims nothing that it does not start at once: every claimed row is in flight, and a freed slot takes one more', async () => {
+  const channel = scriptedChannel({
+    name: 'mail',
+    maxAge: '1d',
+    workers: 2,
+    concurrency: 4,
+    sendTimeout: '30s',
+    lease: '60s',
+  });
+  const gates = new Map<string, Gate>();
+  channel.on('gated', async ({ id }) => {
+    const own = gate();
+    gates.set(id, own);
+    await own.passed;
+    return succeeded();
+  });
+  app = await startDeliveriesApp(database.url, [channel.type]);
+  const total = 30;
+  await enqueue(
+    app,
+    channel,
+    Array.from({ length: total }, () => ({ script: 'gated' })),
+  );
+
+  for (let done = 0; done < total; done += 3) {
+    const expected = Math.min(8, total - done);
+    // oxlint-disable-next-line no-await-in-loop -- one step after the other
+    await until(`${expected} in flight, ${done} done`, () => channel.inFlight().length === expected);
+    // Long enough for several polls of both workers: they may not claim beyond their slots.
+    const seen = app.workers.inFlight;
+    // oxlint-disable-next-line no-await-in-loop
+    await until('all that ended is settled', async () => ((await countByStatus(database))['succeeded'] ?? 0) === done);
+    // oxlint-disable-next-line no-await-in-loop
+    const claimed = await database.query<{ id: string }>(
+      'SELECT id FROM deliveries.deliveries WHERE claim_token IS NOT NULL ORDER BY id',
+    );
+    const inFlight = channel.inFlight().map(({ id }) => id);
+    expect(claimed.map(({ id }) => id)).toEqual(inFlight.toSorted());
+    expect(seen).toBe(expected);
+    for (const id of inFlight.slice(0, 3)) gates.get(id)!.open();
+  }
+  await until('all have arrived', async () => (await countByStatus(database))['succeeded'] === total);
+  expect(channel.calls).toHaveLength(total);
+});
+
+it('asks no more often than it polls while idle, and not at all while its slots are full', async () => {
+  line = await lineTo(database.url);
+  const channel = scriptedChannel({
+    name: 'mail',
+    maxAge: '1d',
+    workers: 2,
+    concurrency: 3,
+    sendTimeout: '30s',
+    lease: '60s',
+  });
+  const release = gate();
+  channel.on('gated', async () => {
+    await release.passed;
+    return succeeded();
+  });
+  app = await startDeliveriesApp(database.url, [channel.type], { connection: line.connection, pollInterval: 100 });
+  await until('both workers have looked', () => line!.connections() >= 1);
+  const began = performance.now();
+  const idle = line.count('deliveries_claim');
+  await until('ten polls have passed', () => idle() >= 20);
+  // Two workers that poll every 100 ms ask ten times each in 900 ms at the earliest, less up to 20 ms of jitter.
+  expect(performance.now() - began).toBeGreaterThan(750);
+
+  await enqueue(
+    app,
+    channel,
+    Array.from({ length: 20 }, () => ({ script: 'gated' })),
+  );
+  await until('all slots are full', () => channel.inFlight().length === 6);
+  const saturated = line.count('deliveries_claim');
+  const polls = performance.now();
+  await until('five polls have passed', () => performance.now() - polls > 500);
+  expect(saturated()).toBe(0);
+  release.open();
+  await until('all have arrived', async () => (await countByStatus(database))['succeeded'] === 20);
+});
+
+it('loses no wake-up that comes while a claim is on its way back', async () => {
+  line = await lineTo(database.url);
+  const channel = scriptedChannel({ name: 'mail', maxAge: '1d', workers: 1 });
+  // No poll comes to the rescue.
+  app = await startDeliveriesApp(database.url, [channel.type], { connection: line.connection, pollInterval: '1h' });
+  const first = line.count('deliveries_claim');
+  app.workers.wake();
+  await until('the worker has looked', () => first() > 0);
+
+  const frozen = line.freezeReplyTo('deliveries_claim');
+  app.workers.wake();
+  await frozen;
+  // The claim has seen an empty queue. What is recorded now, past the proxy, is news that only the wake-up brings.
+  const id = await enqueueOne(app, channel, {});
+  app.workers.wake();
+  line.thaw();
+  await until('it has arrived', async () => (await rowOf(database, id)).status === 'succeeded');
+  expect(channel.calls).toMatchObject([{ id, attempt: 1 }]);
+});
+
+it('leaves a slot to a channel that ignores its signal until it returns or the lease ends, and nothing else suffers', async () => {
+  const channel = scriptedChannel({
+    name: 'mail',
+    maxAge: '1d',
+    workers: 1,
+    concurrency: 3,
+    sendTimeout: 100,
+    lease: 5_100,
+  });
+  const release = gate();
+  const never = gate();
+  const deaf =
+    (until_: Gate) =>
+    async (_: unknown, { number }: { number: number }) => {
+      if (number === 1) await until_.passed;
+      return succeeded();
+    };
+  channel.on('returns late', deaf(release));
+  channel.on('never returns', deaf(never));
+  app = await startDeliveriesApp(database.url, [channel.type]);
+  const log = captureLog();
+  const late = await enqueueOne(app, channel, { script: 'returns late' });
+  const lost = await enqueueOne(app, channel, { script: 'never returns' });
+  await until('both are in flight', () => channel.inFlight().length === 2);
+  const began = channel.calls[0]!.startedAt;
+  await enqueue(
+    app,
+    channel,
+    Array.from({ length: 20 }, (_, n) => ({ n })),
+  );
+
+  // A second after the abort each is settled without its channel, and its next attempt goes through the one free slot.
+  await until('all have arrived', async () => (await countByStatus(database))['succeeded'] === 22);
+  expect(performance.now() - began).toBeLessThan(4_000);
+  for (const id of [late, lost]) {
+    // oxlint-disable-next-line no-await-in-loop -- two rows
+    expect(await attemptsOf(database, id)).toEqual([{ number: 1, outcome: 'retried', error: 'timeout' }]);
+  }
+  expect(log.filter((text) => text.includes('its slot stays taken'))).toHaveLength(2);
+  expect(app.workers.inFlight).toBe(2);
+  release.open();
+  await until('the slot of the one that returned is free', () => app!.workers.inFlight === 1);
+  await until('the other one is free when its lease has ended', () => app!.workers.inFlight === 0);
+  expect(performance.now() - began).toBeGreaterThan(5_000);
+  expect(app.tally.of('mail')).toEqual({ succeeded: 22, retried: 2, failed: 0, lease_lost: 0 });
+  never.open();
+});

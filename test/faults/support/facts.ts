@@ -1,0 +1,30 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Waits until something is so and gives what it was; fails with its name when it is not in time. */
+export async function until<T>(
+  what: string,
+  fact: () => T | Promise<T>,
+  within = 10_000,
+): Promise<Exclude<T, false | undefined | null | 0>> {
+  const deadline = performance.now() + within;
+  // oxlint-disable no-await-in-loop -- asks for a fact that nobody announces
+  for (;;) {
+    const found = await fact();
+    if (found) return found as Exclude<T, false | undefined | null | 0>;
+    if (performance.now() > deadline) throw new Error(`Not within ${within} ms: ${what}`);
+    await delay(5);
+  }
+  // oxlint-enable no-await-in-loop
+}
+
+/** A promise that the test opens. */
+export interface Gate {
+  readonly passed: Promise<void>;
+  readonly open: () => void;
+}
+
+export function gate(): Gate {
+  let open!: () => void;
+  const passed = new Promise<void>((resolve) => (open = resolve));
+  return { passed, open };
+}
