@@ -59,7 +59,7 @@ export class Claimer {
   async claimHeads(channel: string, slots: number, lease: number, cursor: KeyCursor): Promise<ClaimedHeads> {
     const askedAt = performance.now();
     const values = [channel, slots, lease, cursor.key, probes];
-    const rows = await this.database.query<HeadRow>('deliveries_claim_heads', this.claimHeadsText, values);
+    const rows = await this.database.query<HeadRow>('deliveries_heads', this.claimHeadsText, values);
     const { more, cursor: reached } = rows[0]!;
     const wrapped = cursor.key !== '' && !more;
     cursor.key = more && reached !== null ? reached : '';
