@@ -1,8 +1,8 @@
 import type { QueryRunner } from 'typeorm';
-import { DedupeConflictError, DedupeUnsettledError } from '../errors';
+import { DedupeConflictError, DedupeUnsettledError, DeliveriesError } from '../errors';
 import { takeOrdinalsSql } from '../order/ordinals.sql';
 import type { CheckedDraft, CheckedEvent } from './check-draft';
-import { dedupeHoldersSql, insertDedupedSql, insertSql, survivingEventsSql } from './insert.sql';
+import { dedupeHoldersSql, insertDedupedSql, insertSql, survivingEventsSql, takeBackSql } from './insert.sql';
 
 /** What became of a draft. */
 export interface RecordedDelivery {
@@ -41,6 +41,7 @@ export class DeliveryInserter {
   private readonly insertDeduped: string;
   private readonly dedupeHolders: string;
   private readonly survivingEvents: string;
+  private readonly takeBackText: string;
 
   constructor(schema: string) {
     this.takeOrdinals = takeOrdinalsSql(schema);
@@ -48,6 +49,7 @@ export class DeliveryInserter {
     this.insertDeduped = insertDedupedSql(schema);
     this.dedupeHolders = dedupeHoldersSql(schema);
     this.survivingEvents = survivingEventsSql(schema);
+    this.takeBackText = takeBackSql(schema);
   }
 
   /**
@@ -81,20 +83,17 @@ export class DeliveryInserter {
    * @throws DedupeConflictError for a key that is held with other content; nothing that it threw for was inserted
    */
   private async insertOnce(runner: QueryRunner, deliveries: NewDelivery[]): Promise<void> {
-    // One that is refused leaves nothing to undo; of several, some may be in before one is refused.
-    const savepoint = deliveries.length > 1;
-    if (savepoint) await runner.query('SAVEPOINT nest_deliveries_once');
+    let open = deliveries;
     try {
-      let open = deliveries;
       for (let tries = 0; open.length > 0; tries += 1) {
         if (tries === dedupeTries) throw new DedupeUnsettledError(open[0]!.draft.channel, dedupeTries);
         open = await this.tryInsertOnce(runner, open);
       }
     } catch (error) {
-      if (savepoint) await runner.query('ROLLBACK TO SAVEPOINT nest_deliveries_once');
+      // After any other error the transaction is lost, and what was inserted with it.
+      if (error instanceof DeliveriesError) await this.takeBack(runner, deliveries);
       throw error;
     }
-    if (savepoint) await runner.query('RELEASE SAVEPOINT nest_deliveries_once');
   }
 
   /** The ordinals of a key go to its deliveries in the order in which they were recorded. */
@@ -123,6 +122,12 @@ export class DeliveryInserter {
   async surviving(runner: QueryRunner, eventIds: string[]): Promise<Set<string>> {
     const rows = (await runner.query(this.survivingEvents, [eventIds])) as { id: string }[];
     return new Set(rows.map((row) => row.id));
+  }
+
+  /** Of several, some may be in before one is refused. */
+  private async takeBack(runner: QueryRunner, deliveries: NewDelivery[]): Promise<void> {
+    const inserted = deliveries.filter(({ recorded }) => recorded.state === 'inserted');
+    if (inserted.length > 0) await runner.query(this.takeBackText, [inserted.map(({ id }) => id)]);
   }
 
   private async tryInsertOnce(runner: QueryRunner, deliveries: NewDelivery[]): Promise<NewDelivery[]> {

@@ -57,6 +57,15 @@ SELECT n.id AS draft_id, d.id,
   FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[]) AS n (id, channel, dedupe_key, payload, digest)
   JOIN ${schema}.deliveries d ON d.channel = n.channel AND d.dedupe_key = n.dedupe_key`;
 
+/**
+ * Takes back what a refused call had inserted before it was refused.
+ *
+ * Not ROLLBACK TO SAVEPOINT: a caller may have other statements of its transaction under way (Promise.all), and those that
+ * reached the connection after the savepoint would be undone with it, although their promises say that they succeeded.
+ * $1 ids
+ */
+export const takeBackSql = (schema: string): string => `DELETE FROM ${schema}.deliveries WHERE id = ANY($1::uuid[])`;
+
 /** Which of the events still exist in this transaction: a savepoint that was rolled back took its own away. $1 ids */
 export const survivingEventsSql = (schema: string): string =>
   `SELECT id FROM ${schema}.events WHERE id = ANY($1::uuid[])`;

@@ -1,0 +1,77 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { Configuration } from '../configuration';
+import type { ReplicaMessage } from './replica';
+import { until } from './until';
+
+/** A replica in a process of its own. */
+export class ReplicaProcess {
+  private readonly name: string;
+  private readonly child: ChildProcess;
+  private url: string | undefined;
+  private lost = 0;
+  private errors = '';
+  private readonly ended: Promise<unknown>;
+
+  constructor(configuration: Configuration) {
+    this.name = configuration.replica;
+    this.child = fork(join(__dirname, 'replica.js'), {
+      env: { ...process.env, DEMO_CONFIGURATION: JSON.stringify(configuration) },
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    });
+    this.ended = once(this.child, 'exit');
+    this.child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.errors += text));
+    this.child.on('message', (message: ReplicaMessage) => {
+      if ('url' in message) this.url = message.url;
+      else this.lost = message.leaseLost;
+    });
+  }
+
+  async up(): Promise<void> {
+    await until(`replica ${this.name} is up`, () => this.url ?? this.requireAlive());
+  }
+
+  get address(): string {
+    return this.url!;
+  }
+
+  /** SIGKILL: no clean-up, no last words. Resolves when the process is gone. */
+  async kill(): Promise<void> {
+    this.child.kill('SIGKILL');
+    await this.ended;
+  }
+
+  /** SIGSTOP: the process keeps everything and does nothing, like a machine that is suspended. */
+  freeze(): void {
+    this.child.kill('SIGSTOP');
+  }
+
+  /** SIGCONT */
+  thaw(): void {
+    this.child.kill('SIGCONT');
+  }
+
+  /** Outcomes that this replica wanted to write after somebody else had taken over the delivery. */
+  async leaseLost(): Promise<number> {
+    return await until(`replica ${this.name} has noticed that it lost a lease`, () => {
+      this.requireAlive();
+      this.child.send('lease lost?');
+      return this.lost > 0 ? this.lost : undefined;
+    });
+  }
+
+  /** SIGTERM: ends in order. @returns its exit code */
+  async terminate(): Promise<number | null> {
+    this.child.kill('SIGTERM');
+    await this.ended;
+    return this.child.exitCode;
+  }
+
+  private requireAlive(): undefined {
+    if (this.child.exitCode === null && this.child.signalCode === null) return undefined;
+    throw new Error(
+      `Replica ${this.name} ended by itself (${this.child.exitCode ?? this.child.signalCode}). ${this.errors}`,
+    );
+  }
+}
