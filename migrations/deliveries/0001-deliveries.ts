@@ -28,7 +28,7 @@ export const deliveriesStep: MigrationStep = {
   recipient jsonb,
   payload jsonb NOT NULL,
   status text NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'succeeded', 'failed', 'cancelled')),
-  ordering_key text,
+  ordering_key text COLLATE "C",
   ordinal bigint,
   lane text,
   dedupe_key text,
@@ -51,11 +51,31 @@ export const deliveriesStep: MigrationStep = {
     `COMMENT ON COLUMN ${schema}.deliveries.attempts_at_retry IS 'Attempts made before the last operator retry: backoff and maxAttempts count from here'`,
     `COMMENT ON COLUMN ${schema}.deliveries.crashes IS 'Claims that took over an expired lease: attempts whose worker vanished'`,
 
-    `CREATE INDEX deliveries_due_idx ON ${schema}.deliveries (channel, due_at) WHERE status = 'pending'`,
-    `COMMENT ON INDEX ${schema}.deliveries_due_idx IS 'Serves the claim (longest due first) and the gauges of what is pending'`,
+    `CREATE INDEX deliveries_due_idx ON ${schema}.deliveries (channel, due_at) WHERE status = 'pending' AND ordering_key IS NULL`,
+    `COMMENT ON INDEX ${schema}.deliveries_due_idx IS 'Serves the claim of unordered deliveries, longest due first, and the gauges of what is pending'`,
+
+    `CREATE INDEX deliveries_unfinished_idx ON ${schema}.deliveries (channel, ordering_key, ordinal)
+  WHERE ordering_key IS NOT NULL AND (status IN ('pending', 'failed') OR lease_expires_at IS NOT NULL)`,
+    `COMMENT ON INDEX ${schema}.deliveries_unfinished_idx IS 'Serves the claim of heads, the successor that a settle claims, who blocks whom, and abandonment: the first of a key in it is the head that holds the key'`,
+
+    `CREATE UNIQUE INDEX deliveries_one_claim_idx ON ${schema}.deliveries (channel, ordering_key)
+  WHERE ordering_key IS NOT NULL AND claim_token IS NOT NULL`,
+    `COMMENT ON INDEX ${schema}.deliveries_one_claim_idx IS 'Serves nobody; makes two claims of one key impossible whatever a statement says'`,
 
     `CREATE UNIQUE INDEX deliveries_dedupe_idx ON ${schema}.deliveries (channel, dedupe_key) WHERE dedupe_key IS NOT NULL`,
     `COMMENT ON INDEX ${schema}.deliveries_dedupe_idx IS 'Serves record: one retained delivery for each dedupe key of a channel'`,
+
+    // Half-free pages: every ordered record updates its key's row in place.
+    `CREATE TABLE ${schema}.delivery_orderings (
+  channel text NOT NULL,
+  ordering_key text COLLATE "C" NOT NULL,
+  last_ordinal bigint NOT NULL,
+  last_taken integer NOT NULL,
+  last_recorded_at timestamptz NOT NULL,
+  PRIMARY KEY (channel, ordering_key)
+) WITH (fillfactor = 50)`,
+    `COMMENT ON TABLE ${schema}.delivery_orderings IS 'One row for each ordering key; its lock, held until the commit, makes ordinals follow the order of commits'`,
+    `COMMENT ON COLUMN ${schema}.delivery_orderings.last_taken IS 'How many ordinals the last record took: carries the number into the conflict branch of its upsert'`,
 
     `CREATE TABLE ${schema}.delivery_attempts (
   delivery_id uuid NOT NULL REFERENCES ${schema}.deliveries (id) ON DELETE CASCADE,

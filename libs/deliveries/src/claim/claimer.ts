@@ -1,46 +1,29 @@
-import type { Delivery } from '../delivery/delivery';
 import type { WorkerDatabase } from '../database/worker-database';
+import { claimOf, type Claim, type ClaimRow } from '../delivery/claim';
+import { claimHeadsSql } from './claim-heads.sql';
 import { claimSql, giveBackSql } from './claim.sql';
 
-/** A delivery that this process may send until its lease ends. */
-export interface Claim {
-  readonly delivery: Delivery;
-  /** Proves, when the outcome is written, that the delivery is still this claim's. */
-  readonly token: string;
-  /** The number of the attempt that this claim is, from 1. */
-  readonly attempt: number;
-  /** The same, counted from the last operator retry. */
-  readonly attemptSinceRetry: number;
-  /** Attempts of this delivery whose worker vanished. */
-  readonly crashes: number;
-  /** The database's clock when it was claimed, in ms since 1970. */
-  readonly claimedAt: number;
-  /** This process's monotonic clock (`performance.now()`) just before the claim was asked for. */
-  readonly askedAt: number;
-  /** When it had been due, in microseconds since 1970. */
-  readonly wasDueAt: number;
+/** What a look at the heads of ordering keys gave. */
+export interface ClaimedHeads {
+  readonly claims: Claim[];
+  /** The scan stopped before the end of the index: looking again goes on from there. */
+  readonly more: boolean;
 }
 
-interface ClaimRow {
-  id: string;
-  event_id: string;
-  destination: string;
-  recipient: unknown;
-  payload: unknown;
-  claim_token: string;
-  attempts: number;
-  attempts_at_retry: number;
-  crashes: number;
-  created_at: Date;
-  retried_at: Date | null;
-  deadline: Date | null;
-  was_due_us: number;
-  claimed_at: Date;
+/** Where a worker's scan of the keys stands: after `key`, or at the beginning when it is empty. */
+export interface KeyCursor {
+  key: string;
 }
+
+type HeadRow = { more: boolean; cursor: string | null } & (ClaimRow | { id: null });
+
+/** Keys that one scan looks at. Above it the scan goes on in the next claim, from where it stopped. */
+const probes = 1_000;
 
 /** Takes deliveries of a channel for this process, and gives back those that it will not send after all. */
 export class Claimer {
   private readonly claimText: string;
+  private readonly claimHeadsText: string;
   private readonly giveBackText: string;
 
   constructor(
@@ -48,11 +31,12 @@ export class Claimer {
     schema: string,
   ) {
     this.claimText = claimSql(schema);
+    this.claimHeadsText = claimHeadsSql(schema);
     this.giveBackText = giveBackSql(schema);
   }
 
   /**
-   * Claims up to `slots` due deliveries, longest due first.
+   * Claims up to `slots` due deliveries without an ordering key, longest due first.
    * @param lease in ms
    * @param dueFrom lower bound of the due time, in microseconds since 1970; 0 for none
    */
@@ -65,7 +49,22 @@ export class Claimer {
       lease,
       dueFrom,
     ]);
-    return rows.map((row) => claimOf(channel, row, askedAt)).toSorted((a, b) => a.wasDueAt - b.wasDueAt);
+    return rows.map((row) => claimOf(row, askedAt)).toSorted((a, b) => a.wasDueAt - b.wasDueAt);
+  }
+
+  /**
+   * Claims up to `slots` due heads of ordering keys.
+   * @param cursor where the scan stands in the keys; moved on
+   */
+  async claimHeads(channel: string, slots: number, lease: number, cursor: KeyCursor): Promise<ClaimedHeads> {
+    const askedAt = performance.now();
+    const values = [channel, slots, lease, cursor.key, probes];
+    const rows = await this.database.query<HeadRow>('deliveries_heads', this.claimHeadsText, values);
+    const { more, cursor: reached } = rows[0]!;
+    const wrapped = cursor.key !== '' && !more;
+    cursor.key = more && reached !== null ? reached : '';
+    const claims = rows.flatMap((row) => (row.id === null ? [] : [claimOf(row, askedAt)]));
+    return { claims, more: more || wrapped };
   }
 
   /**
@@ -79,27 +78,4 @@ export class Claimer {
       claims.map(dueAt),
     ]);
   }
-}
-
-function claimOf(channel: string, row: ClaimRow, askedAt: number): Claim {
-  return {
-    delivery: {
-      id: row.id,
-      eventId: row.event_id,
-      channel,
-      destination: row.destination,
-      recipient: row.recipient,
-      payload: row.payload,
-      createdAt: row.created_at,
-      retriedAt: row.retried_at,
-      deadline: row.deadline,
-    },
-    token: row.claim_token,
-    attempt: row.attempts,
-    attemptSinceRetry: row.attempts - row.attempts_at_retry,
-    crashes: row.crashes,
-    claimedAt: row.claimed_at.getTime(),
-    askedAt,
-    wasDueAt: row.was_due_us,
-  };
 }

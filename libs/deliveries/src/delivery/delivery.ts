@@ -12,6 +12,8 @@ export interface Delivery<Payload = unknown, Recipient = unknown> {
   readonly recipient: Recipient | null;
   /** What to send, as recorded. */
   readonly payload: Payload;
+  /** Deliveries of a channel with the same key are sent one at a time, in the order of their commits; null for none. */
+  readonly orderingKey: string | null;
   readonly createdAt: Date;
   /** When an operator last retried it. */
   readonly retriedAt: Date | null;

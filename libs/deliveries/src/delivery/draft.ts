@@ -9,7 +9,12 @@ export interface DeliveryDraft<Payload = unknown, Recipient = unknown> {
   readonly payload: Payload;
   /** Whom it is for, so that a purge finds it: JSON of at most 2 KiB. */
   readonly recipient?: Recipient;
-  /** Not sent before this instant. */
+  /**
+   * Deliveries of this channel with the same key are sent one at a time, in the order in which their transactions commit.
+   * 1 to 255 characters. One that waits for its retry, or failed, holds back those behind it.
+   */
+  readonly orderingKey?: string;
+  /** Not sent before this instant. Only without an `orderingKey`: a time of its own would hold back its whole key. */
   readonly notBefore?: Date;
   /** Not sent after this instant, not even when an operator retries it. */
   readonly deadline?: Date;

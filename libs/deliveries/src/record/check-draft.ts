@@ -19,6 +19,7 @@ export interface CheckedDraft {
   readonly destination: string;
   readonly recipient: string | null;
   readonly payload: string;
+  readonly orderingKey: string | null;
   readonly notBefore: Date | null;
   readonly deadline: Date | null;
   readonly dedupeKey: string | null;
@@ -41,6 +42,7 @@ const draftKeys = [
   'destination',
   'payload',
   'recipient',
+  'orderingKey',
   'notBefore',
   'deadline',
   'dedupeKey',
@@ -68,13 +70,19 @@ export function checkDraft(channel: string, draft: DeliveryDraft): CheckedDraft 
   if (dedupeDigest !== null && dedupeKey === null) {
     throw new InvalidDraftError('dedupeDigest', 'must come with a dedupeKey', subject);
   }
+  const orderingKey = optionalText(given['orderingKey'], 'orderingKey', 255, subject);
+  const notBefore = optionalDate(given['notBefore'], 'notBefore', subject);
+  if (orderingKey !== null && notBefore !== null) {
+    throw new InvalidDraftError('notBefore', 'must not come with an orderingKey, whose order it would break', subject);
+  }
   return {
     channel,
     destination: requiredText(given['destination'], 'destination', 500, subject),
     recipient:
       given['recipient'] === undefined ? null : jsonText(given['recipient'], 'recipient', recipientLimit, subject),
     payload: jsonText(given['payload'], 'payload', payloadLimit, subject),
-    notBefore: optionalDate(given['notBefore'], 'notBefore', subject),
+    orderingKey,
+    notBefore,
     deadline: optionalDate(given['deadline'], 'deadline', subject),
     dedupeKey,
     dedupeDigest,

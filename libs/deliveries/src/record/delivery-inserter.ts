@@ -1,5 +1,6 @@
 import type { QueryRunner } from 'typeorm';
 import { DedupeConflictError, DedupeUnsettledError, DeliveriesError } from '../errors';
+import { takeOrdinalsSql } from '../order/ordinals.sql';
 import type { CheckedDraft, CheckedEvent } from './check-draft';
 import { dedupeHoldersSql, insertDedupedSql, insertSql, survivingEventsSql, takeBackSql } from './insert.sql';
 
@@ -24,6 +25,8 @@ export interface NewDelivery {
   readonly id: string;
   readonly eventId: string;
   readonly draft: CheckedDraft;
+  /** Taken when an ordered one is about to be inserted; null for an unordered one. */
+  ordinal: string | null;
   /** What the caller was given; kept up to date. */
   readonly recorded: { -readonly [K in keyof RecordedDelivery]: RecordedDelivery[K] };
 }
@@ -33,6 +36,7 @@ const dedupeTries = 20;
 
 /** Writes events and deliveries on the caller's own connection. */
 export class DeliveryInserter {
+  private readonly takeOrdinals: string;
   private readonly insert: string;
   private readonly insertDeduped: string;
   private readonly dedupeHolders: string;
@@ -40,6 +44,7 @@ export class DeliveryInserter {
   private readonly takeBackText: string;
 
   constructor(schema: string) {
+    this.takeOrdinals = takeOrdinalsSql(schema);
     this.insert = insertSql(schema);
     this.insertDeduped = insertDedupedSql(schema);
     this.dedupeHolders = dedupeHoldersSql(schema);
@@ -47,22 +52,37 @@ export class DeliveryInserter {
     this.takeBackText = takeBackSql(schema);
   }
 
-  /** Inserts events and the deliveries that nothing can be in the way of. */
+  /**
+   * Takes what other transactions may hold: the ordinals of ordering keys, then dedupe keys, each in one order for
+   * everybody. Deliveries with a dedupe key are inserted here; the others can follow with {@link insertPlain}.
+   * @throws DedupeConflictError
+   */
+  async takeKeys(runner: QueryRunner, deliveries: NewDelivery[]): Promise<void> {
+    const ordered = deliveries.filter(({ draft }) => draft.orderingKey !== null);
+    if (ordered.length > 0) await this.giveOrdinals(runner, ordered);
+    const once = deliveries.filter(({ draft }) => draft.dedupeKey !== null);
+    if (once.length > 0) await this.insertOnce(runner, once);
+  }
+
+  /** Inserts events, and the deliveries that have no dedupe key. */
   async insertPlain(runner: QueryRunner, events: NewEvent[], deliveries: NewDelivery[]): Promise<void> {
+    const plain = deliveries.filter(({ draft }) => draft.dedupeKey === null);
+    if (events.length === 0 && plain.length === 0) return;
     await runner.query(this.insert, [
       events.map((event) => event.id),
       events.map((event) => event.type),
       events.map((event) => event.payload),
       events.map((event) => event.actor),
-      ...columns(deliveries),
+      ...columns(plain),
     ]);
+    for (const { recorded } of plain) recorded.state = 'inserted';
   }
 
   /**
    * Inserts deliveries that have a dedupe key, or finds the ones that hold their keys.
    * @throws DedupeConflictError for a key that is held with other content; nothing that it threw for was inserted
    */
-  async insertOnce(runner: QueryRunner, deliveries: NewDelivery[]): Promise<void> {
+  private async insertOnce(runner: QueryRunner, deliveries: NewDelivery[]): Promise<void> {
     let open = deliveries;
     try {
       for (let tries = 0; open.length > 0; tries += 1) {
@@ -73,6 +93,29 @@ export class DeliveryInserter {
       // After any other error the transaction is lost, and what was inserted with it.
       if (error instanceof DeliveriesError) await this.takeBack(runner, deliveries);
       throw error;
+    }
+  }
+
+  /** The ordinals of a key go to its deliveries in the order in which they were recorded. */
+  private async giveOrdinals(runner: QueryRunner, ordered: NewDelivery[]): Promise<void> {
+    const keys = new Map<string, { channel: string; key: string; deliveries: NewDelivery[] }>();
+    for (const delivery of ordered) {
+      const { channel, orderingKey } = delivery.draft;
+      const name = JSON.stringify([channel, orderingKey]);
+      const entry = keys.get(name) ?? { channel, key: orderingKey!, deliveries: [] };
+      entry.deliveries.push(delivery);
+      keys.set(name, entry);
+    }
+    const taken = [...keys.values()];
+    const rows = (await runner.query(this.takeOrdinals, [
+      taken.map(({ channel }) => channel),
+      taken.map(({ key }) => key),
+      taken.map(({ deliveries }) => deliveries.length),
+    ])) as { channel: string; ordering_key: string; last_ordinal: string }[];
+    for (const row of rows) {
+      const { deliveries } = keys.get(JSON.stringify([row.channel, row.ordering_key]))!;
+      const first = BigInt(row.last_ordinal) - BigInt(deliveries.length - 1);
+      deliveries.forEach((delivery, index) => (delivery.ordinal = String(first + BigInt(index))));
     }
   }
 
@@ -129,5 +172,7 @@ function columns(deliveries: NewDelivery[]): unknown[] {
     deliveries.map(({ draft }) => draft.payload),
     deliveries.map(({ draft }) => draft.notBefore),
     deliveries.map(({ draft }) => draft.deadline),
+    deliveries.map(({ draft }) => draft.orderingKey),
+    deliveries.map(({ ordinal }) => ordinal),
   ];
 }

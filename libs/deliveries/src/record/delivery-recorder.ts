@@ -35,7 +35,7 @@ export type DraftOf<C extends AnyChannel> = DeliveryDraft<
 /**
  * Records deliveries in the caller's own transaction: committed together with the caller's change, or not at all.
  *
- * It uses the caller's connection and no other, takes no lock that other transactions share (dedupe keys apart), and
+ * It uses the caller's connection and no other, takes no lock that other transactions share (ordering and dedupe keys apart), and
  * leaves the transaction usable when it refuses something.
  */
 export class DeliveryRecorder {
@@ -106,7 +106,7 @@ export class DeliveryRecorder {
 
   /**
    * Runs `work` in a transaction of its own. Inside it, deliveries that could make two transactions wait for each other
-   * (those with a dedupe key) are inserted together, in key order, just before the commit: their keys are locked
+   * (those with an ordering key or a dedupe key) are inserted together, in key order, just before the commit: their keys are locked
    * for a moment instead of the whole transaction, and opposite orders cannot deadlock. What a rolled-back savepoint
    * recorded is left out.
    *
@@ -149,27 +149,27 @@ export class DeliveryRecorder {
     deliveries: NewDelivery[],
     { skipIdleEvent = false } = {},
   ): Promise<void> {
-    const plain = deliveries.filter(({ draft }) => draft.dedupeKey === null);
-    const once = deliveries.filter(({ draft }) => draft.dedupeKey !== null);
     const waiting = this.deferred.get(runner);
-    if (waiting) waiting.push(...once);
-    else if (once.length > 0) await this.inserter.insertOnce(runner, once);
-    for (const { recorded } of plain) recorded.state = 'inserted';
+    const keyed = deliveries.filter(isKeyed);
+    if (waiting) waiting.push(...keyed);
+    else await this.inserter.takeKeys(runner, keyed);
+    const ready = waiting ? deliveries.filter((delivery) => !isKeyed(delivery)) : deliveries;
     const idle = deliveries.every(({ recorded }) => recorded.state === 'duplicate');
-    if (!(skipIdleEvent && idle)) await this.inserter.insertPlain(runner, events, plain);
+    if (!(skipIdleEvent && idle)) await this.inserter.insertPlain(runner, events, ready);
   }
 
   private async insertDeferred(runner: QueryRunner, waiting: NewDelivery[]): Promise<void> {
     if (waiting.length === 0) return;
     const surviving = await this.inserter.surviving(runner, [...new Set(waiting.map(({ eventId }) => eventId))]);
-    await this.inserter.insertOnce(
-      runner,
-      waiting.filter(({ eventId }) => surviving.has(eventId)),
-    );
+    const still = waiting.filter(({ eventId }) => surviving.has(eventId));
+    await this.inserter.takeKeys(runner, still);
+    await this.inserter.insertPlain(runner, [], still);
   }
 }
 
+const isKeyed = ({ draft }: NewDelivery): boolean => draft.orderingKey !== null || draft.dedupeKey !== null;
+
 function newDelivery(eventId: string, draft: CheckedDraft): NewDelivery {
   const id = uuidv7();
-  return { id, eventId, draft, recorded: { id, channel: draft.channel, state: 'deferred' } };
+  return { id, eventId, draft, ordinal: null, recorded: { id, channel: draft.channel, state: 'deferred' } };
 }

@@ -9,6 +9,8 @@ export interface SettlementAges {
   readonly now: number;
   /** Since the delivery was created or, if later, since an operator retried it; in ms. */
   readonly sinceAccepted: number;
+  /** The earliest that a retry may be due, in ms from now: an attempt may still be under way until then. */
+  readonly busyFor?: number | undefined;
   /** Until the delivery's deadline, in ms; undefined when it has none. */
   readonly untilDeadline: number | undefined;
 }
@@ -61,10 +63,10 @@ export function decideSettlement(
     case 'failed':
       return { status: 'failed', attempt: { outcome: 'failed', error: outcome.kind } };
     case 'interrupted':
-      return { status: 'pending', attempt: { outcome: 'retried', error: outcome.kind }, dueIn: 0 };
+      return { status: 'pending', attempt: { outcome: 'retried', error: outcome.kind }, dueIn: ages.busyFor ?? 0 };
     case 'retry': {
       const asked = retryAfterMs(outcome.retryAfter, ages.now) ?? 0;
-      const dueIn = Math.max(backoff(attempt, limits.retry, random), asked);
+      const dueIn = Math.max(backoff(attempt, limits.retry, random), asked, ages.busyFor ?? 0);
       const spent = limits.maxAttempts !== undefined && attempt >= limits.maxAttempts;
       const tooLate = ages.sinceAccepted + dueIn > limits.maxAge || dueIn > (ages.untilDeadline ?? Infinity);
       return spent || tooLate

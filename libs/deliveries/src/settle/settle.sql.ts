@@ -1,3 +1,5 @@
+import { unfinished } from '../order/unfinished';
+
 /**
  * Writes a batch of outcomes. One statement, one commit.
  *
@@ -9,13 +11,19 @@
  * - Three answers for each outcome: `settled`; `locked`, which says nothing about the token and is tried again; `gone`,
  *   which is certain: a committed row without this token, and tokens never come back.
  *
+ * `next`, the chain: when an ordered delivery succeeded and its worker can go on with the key ($8 is not null), what comes
+ * after it is claimed in the same commit, if it is visible, due, unclaimed and not locked. What comes after it in this
+ * snapshot really does: whoever recorded something in between committed before the later one could take its ordinal. One
+ * that is not visible yet is found by the next claim of heads.
+ *
  * $1 ids · $2 tokens · $3 statuses · $4 ms until due again, null unless pending · $5 outcomes of attempts and $6 their
- * errors, null where an attempt needs no row · $7 when the attempts started
+ * errors, null where an attempt needs no row · $7 when the attempts started · $8 ms of lease for the chain, null for none
  */
 export const settleSql = (schema: string): string => `
 WITH outcome AS (
-  SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::float8[], $5::text[], $6::text[], $7::timestamptz[])
-             AS o (id, token, status, due_in, attempt_outcome, error, started_at)
+  SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::float8[], $5::text[], $6::text[], $7::timestamptz[],
+                       $8::float8[])
+             AS o (id, token, status, due_in, attempt_outcome, error, started_at, chain_lease)
 ), held AS MATERIALIZED (
   SELECT d.id, d.claim_token
     FROM ${schema}.deliveries d JOIN outcome o ON o.id = d.id AND o.token = d.claim_token
@@ -30,16 +38,44 @@ WITH outcome AS (
          claim_token = NULL, lease_expires_at = NULL
     FROM held JOIN outcome o ON o.id = held.id AND o.token = held.claim_token
    WHERE d.id = held.id AND d.claim_token = held.claim_token
-  RETURNING d.id, d.attempts, o.token, o.attempt_outcome, o.error, o.started_at
+  RETURNING d.id, d.attempts, d.channel, d.ordering_key, d.ordinal, d.status, o.token, o.attempt_outcome, o.error,
+            o.started_at, o.chain_lease
 ), attempt AS (
   INSERT INTO ${schema}.delivery_attempts (delivery_id, number, started_at, ended_at, outcome, error)
   SELECT id, attempts, started_at, clock_timestamp(), attempt_outcome, error FROM settled WHERE attempt_outcome IS NOT NULL
+), candidate AS MATERIALIZED (
+  SELECT n.id, s.id AS after, s.chain_lease
+    FROM settled s CROSS JOIN LATERAL (
+      SELECT d.id, d.status, d.due_at, d.claim_token, d.crashes
+        FROM ${schema}.deliveries d
+       WHERE d.channel = s.channel AND ${unfinished('d')} AND d.ordering_key = s.ordering_key AND d.ordinal > s.ordinal
+       ORDER BY d.ordinal
+       LIMIT 1) n
+   WHERE s.chain_lease IS NOT NULL AND s.status = 'succeeded' AND s.ordering_key IS NOT NULL
+     AND n.status = 'pending' AND n.due_at <= now() AND n.claim_token IS NULL AND n.crashes = 0
+), follower AS MATERIALIZED (
+  SELECT d.id, d.due_at, c.after, clock_timestamp() + c.chain_lease * interval '1 ms' AS lease_end
+    FROM candidate c JOIN ${schema}.deliveries d ON d.id = c.id
+   WHERE d.status = 'pending' AND d.due_at <= now() AND d.claim_token IS NULL
+   ORDER BY d.id
+     FOR UPDATE OF d SKIP LOCKED
+), next AS (
+  UPDATE ${schema}.deliveries d
+     SET claim_token = gen_random_uuid(), due_at = f.lease_end, lease_expires_at = f.lease_end, attempts = d.attempts + 1
+    FROM follower f
+   WHERE d.id = f.id
+  RETURNING f.after, d.id, d.event_id, d.channel, d.destination, d.recipient, d.payload, d.ordering_key, d.claim_token,
+            d.attempts, d.attempts_at_retry, d.crashes, d.created_at, d.retried_at, d.deadline,
+            (extract(epoch FROM f.due_at) * 1000000)::float8 AS was_due_us, clock_timestamp() AS claimed_at
 )
-SELECT o.id, o.token,
+SELECT o.token AS settled_token,
        CASE WHEN s.id IS NOT NULL THEN 'settled'
             WHEN EXISTS (SELECT 1 FROM ${schema}.deliveries d WHERE d.id = o.id AND d.claim_token = o.token) THEN 'locked'
-            ELSE 'gone' END AS answer
-  FROM outcome o LEFT JOIN settled s ON s.id = o.id AND s.token = o.token`;
+            ELSE 'gone' END AS answer,
+       next.*
+  FROM outcome o
+  LEFT JOIN settled s ON s.id = o.id AND s.token = o.token
+  LEFT JOIN next ON next.after = s.id`;
 
 /**
  * Whether the outcome of an attempt was written before the connection broke. A plain success is the end of its delivery;

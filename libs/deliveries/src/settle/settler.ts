@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { codeOf, isOutage, type WorkerDatabase } from '../database/worker-database';
+import { claimOf, type Claim, type ClaimRow } from '../delivery/claim';
 import type { Settlement } from './decide-settlement';
 import { settleSql, wroteBeforeSql } from './settle.sql';
 import type { HookedWrite } from './write-with-hook';
@@ -16,6 +17,8 @@ export interface OutcomeToWrite {
   readonly startedAt: number;
   /** `performance.now()` after which a write that fails is not tried again: when the lease is nearly over. */
   readonly giveUpAt: number;
+  /** Lease, in ms, for the delivery that comes after this one in its key, which is then claimed in the same commit. */
+  readonly chainLease?: number | undefined;
   /** Present when the channel wants to write something of its own in the settling transaction. */
   readonly withHook?: HookedWrite;
 }
@@ -27,12 +30,22 @@ export interface OutcomeToWrite {
  */
 export type SettleResult = 'settled' | 'lost' | 'unrecorded';
 
-export type SettleAnswer = 'settled' | 'locked' | 'gone';
+export interface Settled {
+  readonly result: SettleResult;
+  /** What comes next in the key, claimed for this worker. */
+  readonly next?: Claim | undefined;
+}
+
+/** What the statement says of one outcome. */
+export interface SettleAnswer {
+  readonly answer: 'settled' | 'locked' | 'gone';
+  readonly next?: Claim | undefined;
+}
 
 interface Entry extends OutcomeToWrite {
   /** The connection broke during a write that may have been committed all the same. */
   uncertain: boolean;
-  done(result: SettleResult): void;
+  done(result: SettleResult, next?: Claim): void;
 }
 
 const batchSize = 1_000;
@@ -67,12 +80,12 @@ export class Settler {
     while (this.open > backlogLimit) await new Promise<void>((resolve) => this.waitingForRoom.push(resolve));
   }
 
-  settle(outcome: OutcomeToWrite): Promise<SettleResult> {
+  settle(outcome: OutcomeToWrite): Promise<Settled> {
     this.open += 1;
     return new Promise((resolve) => {
-      const done = (result: SettleResult): void => {
+      const done = (result: SettleResult, next?: Claim): void => {
         this.open -= 1;
-        resolve(result);
+        resolve({ result, next });
         if (this.open <= backlogLimit) for (const go of this.waitingForRoom.splice(0)) go();
       };
       const entry: Entry = { ...outcome, uncertain: false, done };
@@ -105,17 +118,14 @@ export class Settler {
   }
 
   private async ask(batch: readonly OutcomeToWrite[]): Promise<SettleAnswer[]> {
-    const rows = await this.database.query<{ token: string; answer: SettleAnswer }>(
-      'deliveries_settle',
-      this.text,
-      settleParameters(batch),
-    );
-    const answers = new Map(rows.map((row) => [row.token, row.answer]));
-    return batch.map((entry) => answers.get(entry.token) ?? 'gone');
+    const askedAt = performance.now();
+    const rows = await this.database.query<SettleRow>('deliveries_settle', this.text, settleParameters(batch));
+    const answers = new Map(rows.map((row) => [row.settled_token, answerOf(row, askedAt)]));
+    return batch.map((entry) => answers.get(entry.token)!);
   }
 
-  private take(entry: Entry, answer: SettleAnswer, lockedFor: number): void {
-    if (answer === 'settled') entry.done('settled');
+  private take(entry: Entry, { answer, next }: SettleAnswer, lockedFor: number): void {
+    if (answer === 'settled') entry.done('settled', next);
     else if (answer === 'locked') void this.writeAlone(entry, Math.min(500, 20 + lockedFor * 2));
     else if (entry.uncertain) void this.lookUp(entry);
     else entry.done('lost');
@@ -172,6 +182,15 @@ export class Settler {
   }
 }
 
+/** A row of the settle statement: one for each outcome, and in it, where one was claimed, the next delivery of the key. */
+export type SettleRow = { settled_token: string; answer: SettleAnswer['answer'] } & (ClaimRow | { id: null });
+
+/** @param askedAt `performance.now()` before the statement left */
+export const answerOf = (row: SettleRow, askedAt: number): SettleAnswer => ({
+  answer: row.answer,
+  next: row.id === null ? undefined : claimOf(row, askedAt),
+});
+
 /** The parameters of the settle statement for a batch. */
 export function settleParameters(batch: readonly OutcomeToWrite[]): unknown[] {
   return [
@@ -182,6 +201,7 @@ export function settleParameters(batch: readonly OutcomeToWrite[]): unknown[] {
     batch.map((entry) => entry.settlement.attempt?.outcome ?? null),
     batch.map((entry) => entry.settlement.attempt?.error ?? null),
     batch.map((entry) => (entry.settlement.attempt ? new Date(entry.startedAt) : null)),
+    batch.map((entry) => entry.chainLease ?? null),
   ];
 }
 

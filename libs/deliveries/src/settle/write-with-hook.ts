@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { DataSource, EntityManager } from 'typeorm';
 import { codeOf } from '../database/worker-database';
-import { settleParameters, type OutcomeToWrite, type SettleAnswer } from './settler';
+import { answerOf, settleParameters, type OutcomeToWrite, type SettleAnswer, type SettleRow } from './settler';
 
 const hookTries = 3;
 
@@ -23,10 +23,10 @@ export class HookedWrite {
 
   write(text: string, outcome: OutcomeToWrite): Promise<SettleAnswer> {
     return this.dataSource.transaction('READ COMMITTED', async (tx) => {
-      const rows = await tx.query<{ answer: SettleAnswer }[]>(text, settleParameters([outcome]));
-      const answer = rows[0]?.answer ?? 'gone';
-      if (answer === 'settled' && this.tries < hookTries) await this.callHook(tx, outcome);
-      return answer;
+      const askedAt = performance.now();
+      const [row] = await tx.query<[SettleRow]>(text, settleParameters([outcome]));
+      if (row.answer === 'settled' && this.tries < hookTries) await this.callHook(tx, outcome);
+      return answerOf(row, askedAt);
     });
   }
 

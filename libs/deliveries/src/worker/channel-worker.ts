@@ -1,5 +1,6 @@
-import type { Claim, Claimer } from '../claim/claimer';
+import type { Claimer, KeyCursor } from '../claim/claimer';
 import { DueBound } from '../claim/due-bound';
+import type { Claim } from '../delivery/claim';
 import type { Channel } from '../channel/channel-registry';
 import type { DeliverClaim } from './deliver-claim';
 import type { SoloGate } from './solo-gate';
@@ -8,17 +9,24 @@ import type { SoloGate } from './solo-gate';
 const soloFromCrashes = 3;
 const longestPause = 3_000;
 
+/** A scan of heads that found nothing is repeated after this many times its own duration: stuck keys cost a fifth at most. */
+const scanRest = 4;
+
 /**
  * One worker of a channel: a row of slots. It claims as many due deliveries as it has free slots, starts each of them at
  * once, and refills a slot when it frees up, so that a slow receiver holds up nothing but its own slot.
  */
 export class ChannelWorker {
   private readonly bound = new DueBound();
+  private readonly cursor: KeyCursor = { key: '' };
   private busy = 0;
   private claiming: Promise<void> | undefined;
-  /** The last claim came back short: nothing else was due, and a freed slot is no reason to ask again before the next poll. */
-  private drained = false;
-  private woken = false;
+  /** Whether a look may find something: the last one was not at the end, or something woke the worker since. */
+  private lookForDue = false;
+  private lookForHeads = false;
+  private headsNotBefore = 0;
+  private headsTimer: NodeJS.Timeout | undefined;
+  private headsFirst = false;
   private stopping = false;
   private pause = 0;
   private retryTimer: NodeJS.Timeout | undefined;
@@ -29,6 +37,8 @@ export class ChannelWorker {
     private readonly deliverClaim: DeliverClaim,
     private readonly gate: SoloGate,
     private readonly room: () => Promise<void>,
+    /** Called when this worker has no slot left for what may be waiting. */
+    private readonly onFull: () => void,
   ) {}
 
   /** Deliveries that this worker has in flight. */
@@ -36,9 +46,19 @@ export class ChannelWorker {
     return this.busy;
   }
 
+  get hasRoom(): boolean {
+    return this.freeSlots() > 0;
+  }
+
   /** Something may be due: look now. */
   wake(): void {
-    this.woken = true;
+    this.lookForDue = true;
+    this.wakeForHeads();
+  }
+
+  /** An ordering key may have a new head: look now. */
+  wakeForHeads(): void {
+    this.lookForHeads = true;
     this.refill();
   }
 
@@ -46,23 +66,51 @@ export class ChannelWorker {
   async stop(): Promise<void> {
     this.stopping = true;
     clearTimeout(this.retryTimer);
+    clearTimeout(this.headsTimer);
     await this.claiming;
   }
 
   /** Claims for all free slots, once, and starts what it got. @returns how many deliveries were claimed */
   async runOnce(): Promise<number> {
     await this.room();
+    // Whoever comes first can take every slot, so they take turns.
+    this.headsFirst = !this.headsFirst;
+    return this.headsFirst
+      ? (await this.claimHeads()) + (await this.claimDue())
+      : (await this.claimDue()) + (await this.claimHeads());
+  }
+
+  private async claimDue(): Promise<number> {
     const slots = this.freeSlots();
-    if (slots === 0) return 0;
-    this.woken = false;
-    const claims = await this.claimer.claim(
-      this.channel.name,
-      slots,
-      this.channel.lease,
-      this.bound.next(performance.now()),
-    );
+    if (slots === 0 || !this.lookForDue) return 0;
+    this.lookForDue = false;
+    const { name, lease } = this.channel;
+    const claims = await this.claimer.claim(name, slots, lease, this.bound.next(performance.now()));
     this.bound.observe(slots, claims.length, claims.at(-1)?.wasDueAt ?? 0);
-    this.drained = claims.length < slots;
+    if (claims.length === slots) this.lookForDue = true;
+    return this.startAll(claims);
+  }
+
+  private async claimHeads(): Promise<number> {
+    const slots = this.freeSlots();
+    const began = performance.now();
+    if (slots === 0 || !this.lookForHeads || began < this.headsNotBefore) return 0;
+    this.lookForHeads = false;
+    const { name, lease } = this.channel;
+    const { claims, more } = await this.claimer.claimHeads(name, slots, lease, this.cursor);
+    if (more) this.lookForHeads = true;
+    if (claims.length === 0) this.restFromHeads(performance.now() - began);
+    return this.startAll(claims);
+  }
+
+  private restFromHeads(took: number): void {
+    const rest = scanRest * took;
+    this.headsNotBefore = performance.now() + rest;
+    clearTimeout(this.headsTimer);
+    this.headsTimer = setTimeout(() => this.refill(), rest + 1);
+  }
+
+  private async startAll(claims: readonly Claim[]): Promise<number> {
     if (this.stopping) await this.claimer.giveBack(claims, (claim) => claim.wasDueAt);
     else for (const claim of claims) this.start(claim);
     return claims.length;
@@ -73,20 +121,24 @@ export class ChannelWorker {
     return this.channel.concurrency - this.busy;
   }
 
+  private get shouldLook(): boolean {
+    return this.lookForDue || (this.lookForHeads && performance.now() >= this.headsNotBefore);
+  }
+
   private refill(): void {
-    if (this.claiming || this.retryTimer || this.freeSlots() === 0) return;
+    if (this.claiming || this.retryTimer || !this.shouldLook || this.freeSlots() === 0) return;
     this.claiming = this.claimWhileDue().finally(() => {
       this.claiming = undefined;
       // A slot that freed up, or a wake-up that came, while the last claim was on its way back.
-      if (!this.retryTimer && (this.woken || !this.drained)) this.refill();
+      this.refill();
     });
   }
 
   private async claimWhileDue(): Promise<void> {
     try {
-      do await this.runOnce();
-      while ((this.woken || !this.drained) && this.freeSlots() > 0);
+      while (this.shouldLook && this.freeSlots() > 0) await this.runOnce();
       this.pause = 0;
+      if (this.shouldLook) this.onFull();
     } catch {
       // Logged, once for each change, where the connection is. Jitter keeps the replicas from coming back together.
       this.pause = Math.min(longestPause, Math.max(100, this.pause * 2));
@@ -119,7 +171,7 @@ export class ChannelWorker {
       await this.deliverClaim.deliver(this.channel, claim);
     } finally {
       this.busy -= 1;
-      if (this.woken || !this.drained) this.refill();
+      this.refill();
     }
   }
 

@@ -1,7 +1,8 @@
 import { Logger } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
-import type { Claim, Claimer } from '../claim/claimer';
+import type { Claimer } from '../claim/claimer';
+import type { Claim } from '../delivery/claim';
 import type { AttemptTally } from '../observe/attempt-tally';
 import type { Channel } from '../channel/channel-registry';
 import { refusalToSend } from '../send/refusal';
@@ -10,11 +11,15 @@ import { decideSettlement, type Settlement } from '../settle/decide-settlement';
 import type { Settler, SettleResult } from '../settle/settler';
 import { HookedWrite } from '../settle/write-with-hook';
 
+/** How long an ordering key keeps a slot for its next deliveries before the slot goes to whoever waits, in ms. */
+const chainFor = 1_000;
+
 /** The path of one claimed delivery: send it, decide what becomes of it, write that down. */
 export class DeliverClaim {
   private readonly logger = new Logger('Deliveries');
   private readonly sending = new Set<Promise<void>>();
-  private readonly settling = new Set<Promise<void>>();
+  private readonly settling = new Set<Promise<unknown>>();
+  private stopping = false;
 
   constructor(
     private readonly claimer: Claimer,
@@ -22,13 +27,23 @@ export class DeliverClaim {
     private readonly dataSource: DataSource,
     private readonly tally: AttemptTally,
     private readonly shutdown: AbortSignal,
+    /** Called when an ordered delivery is done and nothing was claimed after it: its key may have a new head. */
+    private readonly onKeyFree: (channel: string) => void,
   ) {}
 
-  /** Resolves when the slot is free again; the outcome may still be on its way into the tables. */
+  /**
+   * Resolves when the slot is free again; the outcome may still be on its way into the tables. An ordered delivery that
+   * succeeded hands its slot to the next of its key, which the settle has claimed already.
+   */
   deliver(channel: Channel, claim: Claim): Promise<void> {
-    const sending = this.sendAndSettle(channel, claim).finally(() => this.sending.delete(sending));
+    const sending = this.deliverInTurn(channel, claim).finally(() => this.sending.delete(sending));
     this.sending.add(sending);
     return sending;
+  }
+
+  /** From now on no delivery is claimed after another. */
+  stopChaining(): void {
+    this.stopping = true;
   }
 
   /** Resolves when every send that is in flight now has returned. */
@@ -41,18 +56,35 @@ export class DeliverClaim {
     await Promise.all(this.settling);
   }
 
-  private async sendAndSettle(channel: Channel, claim: Claim): Promise<void> {
-    const refusal = refusalToSend(claim.delivery, claim.crashes, claim.claimedAt, channel.maxAge);
-    if (refusal) return this.settle(channel, claim, refusal, databaseNow(claim));
+  private async deliverInTurn(channel: Channel, first: Claim): Promise<void> {
+    const until = performance.now() + chainFor;
+    let claim: Claim | undefined = first;
+    while (claim) {
+      const chain = claim.delivery.orderingKey !== null && performance.now() < until && !this.stopping;
+      claim = await this.sendAndSettle(channel, claim, chain);
+      if (claim && this.stopping) {
+        await this.claimer.giveBack([claim], (given) => given.wasDueAt).catch(() => undefined);
+        return;
+      }
+    }
+  }
+
+  /** @returns the next delivery of the key, if `chain` asked for it and there is one */
+  private async sendAndSettle(channel: Channel, claim: Claim, chain: boolean): Promise<Claim | undefined> {
+    const { delivery } = claim;
+    const refusal = refusalToSend(delivery, claim.crashes, claim.claimedAt, channel.maxAge);
+    if (refusal) return this.settle(channel, claim, refusal, databaseNow(claim), chain);
 
     const leaseLeft = this.leaseLeft(channel, claim);
     if (leaseLeft <= 0) return this.giveBack(claim);
 
     const startedAt = databaseNow(claim);
     const deadline = Math.min(channel.sendTimeout, leaseLeft);
-    const sent = await send(channel.handler, claim.delivery, claim.attempt, deadline, this.shutdown);
-    this.settle(channel, claim, sent.outcome, startedAt);
-    if (!sent.hasReturned) await this.waitForChannel(channel, claim, sent.returned);
+    const sent = await send(channel.handler, delivery, claim.attempt, deadline, this.shutdown);
+    if (sent.hasReturned) return this.settle(channel, claim, sent.outcome, startedAt, chain);
+    void this.settle(channel, claim, sent.outcome, startedAt, false, this.leaseLeft(channel, claim));
+    await this.waitForChannel(channel, claim, sent.returned);
+    return undefined;
   }
 
   private leaseLeft(channel: Channel, claim: Claim): number {
@@ -60,13 +92,22 @@ export class DeliverClaim {
   }
 
   /** The reply to the claim took the whole lease: somebody else may be sending by now. */
-  private async giveBack(claim: Claim): Promise<void> {
+  private async giveBack(claim: Claim): Promise<undefined> {
     this.logger.warn(`Delivery ${claim.delivery.id}: its claim came back after the lease had ended; not sent.`);
     await this.claimer.giveBack([claim], (given) => given.wasDueAt).catch(() => undefined);
   }
 
-  private settle(channel: Channel, claim: Claim, outcome: Sent['outcome'], startedAt: number): void {
-    const settlement = decide(channel, claim, outcome);
+  /** @returns at once, unless the slot waits for what comes next in the key */
+  private settle(
+    channel: Channel,
+    claim: Claim,
+    outcome: Sent['outcome'],
+    startedAt: number,
+    chain: boolean,
+    busyFor = 0,
+  ): Promise<Claim | undefined> | undefined {
+    const ordered = claim.delivery.orderingKey !== null;
+    const settlement = decide(channel, claim, outcome, ordered ? busyFor : 0);
     const hook = settlement.status === 'failed' && channel.handler.onFailed?.bind(channel.handler, claim.delivery);
     const written = this.settler
       .settle({
@@ -76,11 +117,17 @@ export class DeliverClaim {
         settlement,
         startedAt,
         giveUpAt: claim.askedAt + channel.lease - Math.min(1_000, channel.lease / 10),
+        chainLease: chain ? channel.lease : undefined,
         ...(hook ? { withHook: new HookedWrite(this.dataSource, hook) } : {}),
       })
-      .then((result) => this.count(channel, claim, settlement, result))
+      .then(({ result, next }) => {
+        this.count(channel, claim, settlement, result);
+        if (ordered && !chain && settlement.status === 'succeeded') this.onKeyFree(channel.name);
+        return next;
+      })
       .finally(() => this.settling.delete(written));
     this.settling.add(written);
+    return chain ? written : undefined;
   }
 
   private count(channel: Channel, claim: Claim, settlement: Settlement, result: SettleResult): void {
@@ -112,11 +159,12 @@ export class DeliverClaim {
   }
 }
 
-function decide(channel: Channel, claim: Claim, outcome: Sent['outcome']): Settlement {
+function decide(channel: Channel, claim: Claim, outcome: Sent['outcome'], busyFor: number): Settlement {
   const now = databaseNow(claim);
   const { createdAt, retriedAt, deadline } = claim.delivery;
   const ages = {
     now,
+    busyFor,
     sinceAccepted: now - (retriedAt ?? createdAt).getTime(),
     untilDeadline: deadline ? deadline.getTime() - now : undefined,
   };

@@ -47,11 +47,19 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
     this.database = new WorkerDatabase({ ...connectionOptionsOf(this.dataSource), max: poolSize, ...connection });
     const claimer = new Claimer(this.database, `"${schema}"`);
     const settler = new Settler(this.database, `"${schema}"`);
-    this.deliverClaim = new DeliverClaim(claimer, settler, this.dataSource, this.tally, this.shutdown.signal);
+    this.deliverClaim = new DeliverClaim(
+      claimer,
+      settler,
+      this.dataSource,
+      this.tally,
+      this.shutdown.signal,
+      (channel) => this.of(channel).forEach((worker) => worker.wakeForHeads()),
+    );
     const gate = new SoloGate(() => this.wake());
     for (const channel of channels) {
       for (let count = 0; count < channel.workers; count += 1) {
-        this.workers.push(new ChannelWorker(channel, claimer, this.deliverClaim, gate, () => settler.room()));
+        const onFull = (): void => this.wakeOthers(channel.name);
+        this.workers.push(new ChannelWorker(channel, claimer, this.deliverClaim, gate, () => settler.room(), onFull));
       }
       this.poll(channel);
     }
@@ -60,7 +68,7 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
 
   /** Something may be due: every worker of the channel, or of all channels, looks now. */
   wake(channel?: string): void {
-    for (const worker of this.workers) if (channel === undefined || worker.channel.name === channel) worker.wake();
+    for (const worker of channel === undefined ? this.workers : this.of(channel)) worker.wake();
   }
 
   /** Deliveries that this process is sending. */
@@ -77,6 +85,7 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
   /** Claims nothing more, lets sends end, aborts those that take too long, writes their outcomes, lets go of PostgreSQL. */
   private async stop(): Promise<void> {
     for (const name of this.polls) if (this.scheduler.doesExist('interval', name)) this.scheduler.deleteInterval(name);
+    this.deliverClaim?.stopChaining();
     await Promise.all(this.workers.map((worker) => worker.stop()));
     const deliveries = this.deliverClaim;
     if (!deliveries) return;
@@ -90,14 +99,24 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
     await this.database?.close();
   }
 
+  private of(channel: string): ChannelWorker[] {
+    return this.workers.filter((worker) => worker.channel.name === channel);
+  }
+
+  /** A worker found more than it has slots for: those with room help. */
+  private wakeOthers(channel: string): void {
+    for (const worker of this.of(channel)) if (worker.hasRoom) worker.wake();
+  }
+
   private poll(channel: Channel): void {
     const name = `deliveries:${this.options.schema}:poll:${channel.name}`;
     const { pollInterval } = this.options;
+    const workers = this.of(channel.name);
     const timer = setInterval(() => {
-      // Jitter: replicas that started together do not ask together.
-      for (const worker of this.workers.filter((each) => each.channel === channel)) {
-        setTimeout(() => worker.wake(), (Math.random() * pollInterval) / 5).unref();
-      }
+      // One worker looks, and calls another when it finds more than it has slots for. Jitter: replicas that started
+      // together do not ask together.
+      const worker = workers.toSorted((a, b) => a.inFlight - b.inFlight)[0]!;
+      setTimeout(() => worker.wake(), (Math.random() * pollInterval) / 5).unref();
     }, pollInterval);
     this.scheduler.addInterval(name, timer);
     this.polls.push(name);
