@@ -1,3 +1,4 @@
+import { TLSSocket } from 'node:tls';
 import { dnsResolver, OutboundHttp, scriptedResolver, type OutboundHttpOptions } from 'nest-deliveries/outbound-http';
 import { createTestCa, type TestCa } from '../../src/demo/certificates';
 import { startBlackHole } from './black-hole';
@@ -137,6 +138,29 @@ describe('names', () => {
     const start = performance.now();
     expect(await http.post(`https://${NAME}:${hole.port}/`)).toEqual({ type: 'timedOut', phase: 'connect' });
     expect(performance.now() - start).toBeLessThan(550);
+  });
+
+  it('may answer an IPv4-mapped address, which is the IPv4 address wherever connections are compared', async () => {
+    const target = await receiver();
+    const resolver = scriptedResolver({ [NAME]: ['::ffff:127.0.0.1'] });
+    const http = client({ resolver, allow: ['::ffff:127.0.0.1/128', GOOD] });
+    expect(await http.post(`https://${NAME}:${target.port}/`)).toMatchObject({ status: 200 });
+    resolver.answer(NAME, [GOOD]);
+    expect(await http.post(`https://${NAME}:${target.port}/`)).toMatchObject({ status: 200 });
+    expect(target.accepted).toHaveLength(1);
+  });
+
+  it('resume their TLS session on a new connection', async () => {
+    const resumed: boolean[] = [];
+    const target = await receiver(GOOD, 0, (accepted) => {
+      const { socket } = accepted;
+      resumed.push(socket instanceof TLSSocket && socket.isSessionReused());
+      answerOk(accepted);
+    });
+    const http = client({ resolver: scriptedResolver({ [NAME]: [GOOD] }), keepAlive: { maxIdle: 0 } });
+    await http.post(`https://${NAME}:${target.port}/`);
+    await http.post(`https://${NAME}:${target.port}/`);
+    expect(resumed).toEqual([false, true]);
   });
 
   describe('with several addresses', () => {

@@ -71,6 +71,8 @@ function secure(
   { secureContext, sessions }: ConnectorContext,
   done: (error: Error | undefined, socket?: Socket) => void,
 ): () => void {
+  // What goes wrong below the TLS socket is told by that one.
+  tcp.on('error', () => undefined);
   const socket = connectTls({
     socket: tcp,
     host: hostname,
