@@ -22,6 +22,8 @@ export interface Channel extends ChannelDefaults {
   readonly className: string;
 }
 
+type Provided = ReturnType<DiscoveryService['getProviders']>[number];
+
 /** Every channel of the application, found through Nest wherever it is registered. */
 export class ChannelRegistry {
   private readonly byName = new Map<string, Channel>();
@@ -42,13 +44,12 @@ export class ChannelRegistry {
     if (this.discovered) return;
     this.discovered = true;
     for (const wrapper of this.discovery.getProviders()) {
-      const target = wrapper.metatype as Type | undefined;
-      const declared = typeof target === 'function' ? channelOptionsOf(target) : undefined;
-      if (!declared || !target || this.byClass.has(target)) continue;
-      if (!wrapper.isDependencyTreeStatic()) {
+      const target = channelClassOf(wrapper);
+      if (!target || this.byClass.has(target)) continue;
+      if (wrapper.isTransient || !wrapper.isDependencyTreeStatic()) {
         throw new ChannelDefinitionError(
-          `${target.name} is request-scoped (or depends on something that is), but a channel lives as long as the application. ` +
-            'Make it and what it injects singletons; what belongs to a request goes into the draft.',
+          `${target.name} is ${wrapper.isTransient ? 'transient' : 'request-scoped (or depends on something that is)'}, but a channel ` +
+            'lives as long as the application. Make it and what it injects singletons; what belongs to a request goes into the draft.',
         );
       }
       this.add(target, wrapper.instance as ChannelHandler);
@@ -125,4 +126,13 @@ export class ChannelRegistry {
       `DeliveriesModule: ${option} names channel "${unknown}", which no class of this application declares; there are: ${known}. Correct the name.`,
     );
   }
+}
+
+/**
+ * The decorated class that a provider stands for: a class provider's own; otherwise its token (`{ provide: TheChannel,
+ * useValue }`, also of a test that puts something else in the channel's place), or the class of what a factory gave.
+ */
+function channelClassOf({ metatype, token, instance }: Provided): Type | undefined {
+  const candidates: unknown[] = [metatype, token, (instance as object | null | undefined)?.constructor];
+  return candidates.find((each): each is Type => typeof each === 'function' && channelOptionsOf(each) !== undefined);
 }

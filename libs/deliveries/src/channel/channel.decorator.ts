@@ -1,4 +1,4 @@
-import { Injectable, SetMetadata, applyDecorators } from '@nestjs/common';
+import { SetMetadata } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { Attempt, Delivery, DeliveryEvent } from '../delivery/delivery';
 import type { DeliveryDraft } from '../delivery/draft';
@@ -68,9 +68,11 @@ export interface ChannelHandler<Payload = unknown, Recipient = unknown, Event ex
 
 const metadataKey = 'nest-deliveries:channel';
 
-/** Makes a provider a delivery channel. It is found wherever it is registered. */
+/** Makes a provider a delivery channel. It is found wherever it is registered, and whether as a class, a value or by a factory. */
 export const DeliveryChannel = (options: DeliveryChannelOptions): ClassDecorator =>
-  applyDecorators(Injectable(), SetMetadata(metadataKey, options));
+  // Not Injectable() as well: it would take back the scope that an @Injectable({ scope }) beside this decorator declared.
+  // `?? {}`: plain JavaScript that forgets the options is told so at start, instead of never being found.
+  SetMetadata(metadataKey, options ?? {});
 
 /** What `@DeliveryChannel` was given on this very class, not on one that it extends. */
 export const channelOptionsOf = (target: object): DeliveryChannelOptions | undefined =>
