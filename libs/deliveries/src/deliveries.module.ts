@@ -11,6 +11,7 @@ import {
 import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
 import { SchedulerRegistry } from '@nestjs/schedule';
 import { DataSource } from 'typeorm';
+import { postgresOptionsOf } from './database/connection-options';
 import { migrateSchema, requireCurrentSchema } from './database/schema';
 import { resolveOptions, type DeliveriesOptions, type ResolvedOptions } from './deliveries.options';
 import { DeliveriesOptionsError } from './errors';
@@ -55,7 +56,7 @@ export class DeliveriesModule implements OnModuleInit {
     return build(imports, dataSource, {
       provide: optionsToken,
       inject: inject ?? [],
-      useFactory: async (...injected: never[]) => resolveOptions(await useFactory(...injected)),
+      useFactory: async (...injected: never[]) => resolveOptions(withoutDataSource(await useFactory(...injected))),
     });
   }
 
@@ -81,7 +82,7 @@ function build(
       {
         provide: dataSourceToken,
         inject: [{ token: dataSource ?? DataSource, optional: true }],
-        useFactory: requireDataSource,
+        useFactory: (found: DataSource | undefined) => requireDataSource(found, dataSource ?? DataSource),
       },
       {
         provide: schedulerToken,
@@ -111,11 +112,23 @@ function build(
   };
 }
 
-function requireDataSource(dataSource: DataSource | undefined): DataSource {
-  if (dataSource) return dataSource;
+function requireDataSource(dataSource: DataSource | undefined, token: InjectionToken): DataSource {
+  if (dataSource) {
+    postgresOptionsOf(dataSource);
+    return dataSource;
+  }
+  const sought = typeof token === 'function' ? `the class ${token.name}` : JSON.stringify(token.toString());
   throw new DeliveriesOptionsError(
-    'DeliveriesModule: dataSource must be the injection token of a TypeORM DataSource; none was found. Import TypeOrmModule.forRoot(…) ' +
-      'in the root module, or pass dataSource: getDataSourceToken(…) for a named one.',
+    `DeliveriesModule: dataSource must be the injection token of a TypeORM DataSource; nothing is provided under ${sought}. Import ` +
+      "TypeOrmModule.forRoot(…) in the root module, or pass dataSource: getDataSourceToken('name') for a named one.",
+  );
+}
+
+/** What the factory gave; TypeScript lets an object with more properties pass. */
+function withoutDataSource(options: DeliveriesOptions): DeliveriesOptions {
+  if (options?.dataSource === undefined) return options;
+  throw new DeliveriesOptionsError(
+    'DeliveriesModule: dataSource must be known before the factory of forRootAsync runs; got it from the factory. Put it beside useFactory.',
   );
 }
 

@@ -107,7 +107,10 @@ export function resolveOptions(options: DeliveriesOptions = {}): ResolvedOptions
   const migrate = options.migrate ?? process.env.NODE_ENV !== 'production';
   if (typeof migrate !== 'boolean')
     throw refused(subject, 'migrate', 'must be true or false', migrate, 'Set it to one of them');
-  const { run, channels = {} } = options;
+  const { run, channels = {}, connection } = options;
+  requireObject(subject, 'channels', channels, 'Write channels: { email: { … } }');
+  if (connection !== undefined)
+    requireObject(subject, 'connection', connection, 'Write what pg takes, or leave it out');
   if (run !== undefined && !(Array.isArray(run) && run.every((name) => typeof name === 'string'))) {
     throw refused(subject, 'run', 'must be a list of channel names', run, "Write run: ['email'], or [] for none");
   }
@@ -119,7 +122,7 @@ export function resolveOptions(options: DeliveriesOptions = {}): ResolvedOptions
     pollInterval: duration(subject, 'pollInterval', options.pollInterval ?? 1_000, 10, 3_600_000),
     shutdownGrace: duration(subject, 'shutdownGrace', options.shutdownGrace ?? 10_000, 0, 3_600_000),
     poolSize: count(subject, 'poolSize', options.poolSize ?? 3, 1, 100),
-    connection: options.connection,
+    connection,
     channelDefaults,
     channels,
   };
@@ -185,4 +188,15 @@ function refused(subject: string, option: string, rule: string, got: unknown, ad
   return new DeliveriesOptionsError(`${subject}: ${option} ${rule}; got ${shown(got)}. ${advice}.`);
 }
 
-const shown = (value: unknown): string => (typeof value === 'string' ? JSON.stringify(value) : String(value));
+function requireObject(subject: string, option: string, value: unknown, advice: string): void {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return;
+  throw refused(subject, option, 'must be an object', value, advice);
+}
+
+/** What was given; of an object or a function no more than that, since it may hold a password. */
+function shown(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(shown).join(', ')}]`;
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'function') return 'a function';
+  return typeof value === 'object' && value !== null ? 'an object' : String(value);
+}

@@ -2,6 +2,8 @@ import type { PoolConfig } from 'pg';
 import type { DataSource } from 'typeorm';
 import { DeliveriesOptionsError } from '../errors';
 
+type PostgresOptions = Extract<DataSource['options'], { type: 'postgres' }>;
+
 interface Credentials {
   url?: string;
   host?: string;
@@ -17,13 +19,7 @@ interface Credentials {
  * included. Of a replicated setup it is the primary.
  */
 export function connectionOptionsOf(dataSource: DataSource): PoolConfig {
-  const { options } = dataSource;
-  if (options.type !== 'postgres') {
-    throw new DeliveriesOptionsError(
-      `dataSource must be a TypeORM DataSource of type "postgres"; got type "${options.type}". Deliveries are recorded in the ` +
-        "application's own PostgreSQL transactions.",
-    );
-  }
+  const options = postgresOptionsOf(dataSource);
   const from = (options.replication ? options.replication.master : options) as Credentials;
   const mapped: PoolConfig = {
     connectionString: from.url,
@@ -36,4 +32,15 @@ export function connectionOptionsOf(dataSource: DataSource): PoolConfig {
     ...(options.extra as PoolConfig | undefined),
   };
   return Object.fromEntries(Object.entries(mapped).filter(([, value]) => value !== undefined));
+}
+
+/** @throws DeliveriesOptionsError for anything but a TypeORM `DataSource` on PostgreSQL */
+export function postgresOptionsOf(dataSource: DataSource): PostgresOptions {
+  const options = (dataSource as Partial<DataSource>).options;
+  if (options?.type === 'postgres') return options;
+  const found = options?.type === undefined ? 'something else' : `one of type "${options.type}"`;
+  throw new DeliveriesOptionsError(
+    `DeliveriesModule: dataSource must name a TypeORM DataSource of type "postgres", since deliveries are recorded in the application's own ` +
+      `PostgreSQL transactions; got ${found}. Pass the token of the one that is, such as getDataSourceToken('name').`,
+  );
 }
