@@ -35,7 +35,8 @@ function migrationClass(step: MigrationStep, schema: string): new () => Migratio
           step.version,
         );
       if (runner.isTransactionActive) await apply();
-      else await runner.manager.transaction(apply);
+      // Not a default of REPEATABLE READ: the version read after the wait for the lock would be the one from before it.
+      else await runner.manager.transaction('READ COMMITTED', apply);
     }
 
     /** The queue's rows are messages that were promised: nothing drops them on the way back to an older version. */
