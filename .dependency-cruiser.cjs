@@ -1,14 +1,14 @@
 // The arrows between the libraries and between the rooms of a library. A room that is not named as a target may not be
 // imported: what a rule says is what a reader may rely on.
 
-const rooms = (from, allowed) => ({
-  name: `deliveries/${from}`,
+const rooms = (from, allowed, library = 'deliveries') => ({
+  name: `${library}/${from}`,
   comment: `${from}/ may import ${allowed.length ? allowed.map((room) => `${room}/`).join(', ') : 'no other room'}.`,
   severity: 'error',
-  from: { path: `^libs/deliveries/src/${from}/`, pathNot: '\\.spec\\.ts$' },
+  from: { path: `^libs/${library}/src/${from}/`, pathNot: '\\.spec\\.ts$' },
   to: {
-    path: '^libs/deliveries/src/[^/]+/',
-    pathNot: `^libs/deliveries/src/(${[from, ...allowed].join('|')})/`,
+    path: `^libs/${library}/src/[^/]+/`,
+    pathNot: `^libs/${library}/src/(${[from, ...allowed].join('|')})/`,
   },
 });
 
@@ -56,6 +56,11 @@ module.exports = {
     rooms('settle', ['order', 'database', 'delivery']),
     rooms('operate', ['database', 'delivery']),
     rooms('worker', ['claim', 'send', 'settle', 'channel', 'database', 'delivery', 'observe']),
+    rooms('address-policy', [], 'outbound-http'),
+    rooms('resolve', ['address-policy'], 'outbound-http'),
+    rooms('options', ['resolve', 'address-policy'], 'outbound-http'),
+    rooms('request', ['options', 'resolve', 'address-policy'], 'outbound-http'),
+    rooms('testing', ['resolve'], 'outbound-http'),
   ],
   options: {
     tsConfig: { fileName: 'tsconfig.json' },

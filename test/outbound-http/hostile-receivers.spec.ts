@@ -228,6 +228,13 @@ describe('whatever a receiver does, an attempt ends in time, with the right resu
       expect(result).toEqual({ type: 'unreachable', kind: 'connection-closed' });
     });
 
+    it.each(['end', 'destroy'] as const)('shakes hands, takes the request, and closes by %s', async (how) => {
+      const target = await receiver(({ socket }) => socket[how](), { tls: await ca.issue({ hosts: ['127.0.0.1'] }) });
+      const { result } = await timed(target.origin);
+      expect(result).toEqual({ type: 'unreachable', kind: 'connection-closed' });
+      await target.accepted[0]?.closed;
+    });
+
     it('resets within the headers', async () => {
       const result = await attempt(({ socket }) => socket.write(`${HEAD}x-a: b\r\n`, () => socket.resetAndDestroy()));
       // Which of the two depends on whether the reset overtakes the bytes before it.

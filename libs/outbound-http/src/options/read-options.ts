@@ -2,25 +2,12 @@ import { X509Certificate } from 'node:crypto';
 import type { Profile } from '../address-policy/classify-address';
 import { neverAllowed, overlap, readRange, type Range } from '../address-policy/range';
 import { InvalidOptionsError } from '../errors';
-import type { PoolLimits } from '../request/connection-pool';
 import { dnsResolver } from '../resolve/dns-resolver';
 import type { Resolver } from '../resolve/resolver';
 import { readDuration } from './duration';
 import { nearestName } from './nearest-name';
 import type { OutboundHttpOptions } from './outbound-http-options';
-
-/** Options with every default filled in and every text parsed. Durations are milliseconds. */
-export interface Settings {
-  profile: Profile;
-  timeout: number;
-  connectTimeout: number;
-  deny: readonly Range[];
-  allow: readonly Range[];
-  testMode: boolean;
-  testCa: string | undefined;
-  resolver: Resolver;
-  keepAlive: PoolLimits;
-}
+import type { PoolLimits, Settings } from './settings';
 
 /** Every option, in the order of the documentation. */
 export const optionNames = [
@@ -62,8 +49,8 @@ export function readOptions(options: OutboundHttpOptions): Settings {
   };
 }
 
-/** Also used for a single request's time limits. Whole milliseconds up to an hour. */
-export function duration(option: string, given: unknown, fallback: number, least: number): number {
+/** Whole milliseconds, up to an hour. */
+function duration(option: string, given: unknown, fallback: number, least: number): number {
   const value = given === undefined ? fallback : readDuration(given);
   if (value === undefined || value < least || value > 3_600_000) {
     throw invalid(option, `must be ${least} ms to 1 h`, given, "write milliseconds or a text like '10s'");

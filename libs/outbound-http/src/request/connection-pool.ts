@@ -1,14 +1,6 @@
+import type { PoolLimits } from '../options/settings';
 import { Connection } from './connection';
 import type { ConnectorContext, Route } from './connector';
-
-export interface PoolLimits {
-  /** Idle connections kept in all; the one idle longest goes first. 0 keeps none. */
-  maxIdle: number;
-  /** Milliseconds that a connection may stay idle. */
-  idleTimeout: number;
-  /** Milliseconds from its opening after which a connection is not used for another attempt. */
-  maxAge: number;
-}
 
 /** Idle connections by origin. Those in use belong to their attempts and are bounded by the callers' concurrency. */
 export class ConnectionPool {
