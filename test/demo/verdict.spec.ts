@@ -1,0 +1,111 @@
+import type { Facts, StoredDelivery } from '../../src/demo/facts';
+import type { Arrival } from '../../src/demo/receiver';
+import { table } from '../../src/demo/table';
+import { verdict } from '../../src/demo/verdict';
+
+const stored = (handle: string, partner = 'Steady', errors: string[] = []): StoredDelivery => ({
+  id: `id of ${handle} for ${partner}`,
+  handle,
+  partner,
+  status: 'succeeded',
+  attempts: errors.length + 1,
+  errors,
+});
+
+let clock = 0;
+
+const arrival = (handle: string, replica: string, status?: number, receiver = 'Steady'): Arrival => ({
+  receiver,
+  deliveryId: `id of ${handle} for ${receiver}`,
+  handle,
+  replica,
+  status,
+  arrivedAt: (clock += 2_000),
+  answeredAt: clock,
+});
+
+/** What the demonstration is to bring about. */
+function asTold(): Facts & { deliveries: StoredDelivery[]; arrivals: Arrival[] } {
+  return {
+    promised: [
+      { handle: 'ada', partner: 'Steady' },
+      { handle: 'hedy', partner: 'Steady' },
+      { handle: 'joan', partner: 'Steady' },
+      { handle: 'mary', partner: 'Moody' },
+    ],
+    rolledBack: ['alan'],
+    deliveries: [
+      stored('ada'),
+      stored('hedy', 'Steady', ['crashed']),
+      stored('joan', 'Steady', ['crashed']),
+      stored('mary', 'Moody', ['503', '429']),
+    ],
+    arrivals: [
+      arrival('ada', 'A', 200),
+      arrival('hedy', 'B', undefined),
+      arrival('hedy', 'A', 200),
+      arrival('joan', 'C', 200),
+      arrival('joan', 'A', 200),
+      arrival('mary', 'A', 503, 'Moody'),
+      arrival('mary', 'A', 429, 'Moody'),
+      arrival('mary', 'A', 200, 'Moody'),
+    ],
+    killed: 'hedy',
+    frozen: 'joan',
+    leaseLost: 1,
+    retryAfter: 2_000,
+  };
+}
+
+describe('the verdict of the demonstration', () => {
+  it('has nothing to say when all went as told', () => {
+    expect(verdict(asTold())).toEqual([]);
+  });
+
+  type Told = ReturnType<typeof asTold>;
+  const change = (index: number, changes: Partial<Arrival>) => (told: Told) => {
+    told.arrivals[index] = { ...told.arrivals[index]!, ...changes };
+  };
+
+  it.each<[string, (told: Told) => void, string]>([
+    ['a delivery that never arrived', (told) => told.arrivals.splice(0, 1), '"ada" to Steady never arrived'],
+    ['one that was never accepted', change(0, { status: 500 }), '"ada" to Steady never arrived'],
+    ['one that was never recorded', (told) => told.deliveries.splice(0, 1), 'exists 0 times'],
+    ['one that was recorded twice', (told) => told.deliveries.push(stored('ada')), 'exists 2 times'],
+    [
+      'one that arrived and is still pending',
+      (told) => (told.deliveries[0] = { ...stored('ada'), status: 'pending' }),
+      'is pending in the database',
+    ],
+    ['a rolled-back one in the database', (told) => told.deliveries.push(stored('alan')), '"alan" was rolled back'],
+    [
+      'a rolled-back one that arrived',
+      (told) => told.arrivals.push(arrival('alan', 'A', 200)),
+      'nobody committed: alan',
+    ],
+    ['a duplicate with another id', change(1, { deliveryId: 'another' }), 'under different ids'],
+    ['an id that is not the stored one', change(0, { deliveryId: 'another' }), 'the database calls it id of ada'],
+    ['a killed replica that had sent nothing', (told) => told.arrivals.splice(1, 1), '"hedy" was to be sent by two'],
+    ['a frozen replica that had sent nothing', (told) => told.arrivals.splice(3, 1), '"joan" was to be sent by two'],
+    ['a late outcome that was written', (told) => Object.assign(told, { leaseLost: 0 }), 'there were 0'],
+    ['Retry-After ignored', (told) => Object.assign(told, { retryAfter: 2_001 }), 'left alone for 2001 ms'],
+    ['no Retry-After at all', change(6, { status: 503 }), 'Nobody was asked to come back later'],
+  ])('objects to %s', (_, spoil, objection) => {
+    const told = asTold();
+    spoil(told);
+    expect(verdict(told)).toEqual([expect.stringContaining(objection)]);
+  });
+
+  it('is read off a table of at most 100 columns', () => {
+    const lines = table(asTold());
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(100);
+    expect(lines.map((line) => line.split(/ {2,}/))).toEqual([
+      ['ACCOUNT', 'PARTNER', 'DELIVERY', 'ATTEMPTS', 'WHAT EACH CAME TO', 'SENT BY', 'SEEN'],
+      ['ada', 'Steady', 'r Steady', '1', 'ok', 'A', 'once'],
+      ['hedy', 'Steady', 'r Steady', '2', 'crashed, ok', 'B, A', '2x, one id'],
+      ['joan', 'Steady', 'r Steady', '2', 'crashed, ok', 'C, A', '2x, one id'],
+      ['mary', 'Moody', 'or Moody', '3', '503, 429, ok', 'A', '3x, one id'],
+      ['alan', '-', 'none', '-', 'rolled back, so there never was one', '-', 'never'],
+    ]);
+  });
+});
