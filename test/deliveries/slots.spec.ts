@@ -143,9 +143,9 @@ it('loses no wake-up that comes while a claim is on its way back', async () => {
   const channel = scriptedChannel({ name: 'mail', maxAge: '1d', workers: 1 });
   // No poll comes to the rescue.
   app = await startDeliveriesApp(database.url, [channel.type], { connection: line.connection, pollInterval: '1h' });
-  const first = line.count('deliveries_claim');
+  await enqueueOne(app, channel, {});
   app.workers.wake();
-  await until('the worker has looked', () => first() > 0);
+  await until('the first claim is over', () => app!.tally.of('mail').succeeded === 1);
 
   const frozen = line.freezeReplyTo('deliveries_claim');
   app.workers.wake();
@@ -155,7 +155,7 @@ it('loses no wake-up that comes while a claim is on its way back', async () => {
   app.workers.wake();
   line.thaw();
   await until('it has arrived', async () => (await rowOf(database, id)).status === 'succeeded');
-  expect(channel.calls).toMatchObject([{ id, attempt: 1 }]);
+  expect(channel.calls).toHaveLength(2);
 });
 
 it('leaves a slot to a channel that ignores its signal until it returns or the lease ends, and nothing else suffers', async () => {

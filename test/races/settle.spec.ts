@@ -43,6 +43,13 @@ async function lockRow(id: string): Promise<Client> {
   return other;
 }
 
+/** Lets one delivery pass, after which the worker has claimed for the last time until it is woken. */
+async function untilIdle(app: DeliveriesApp, channel: ScriptedChannel): Promise<void> {
+  await enqueueOne(app, channel, {});
+  app.workers.wake();
+  await until('the first delivery has passed', () => app.tally.of('mail').succeeded === 1);
+}
+
 /** A channel of one worker whose sends wait for a gate of their own and then play the script. */
 function gatedChannel(
   settings: Partial<Parameters<typeof scriptedChannel>[0]> = {},
@@ -447,6 +454,7 @@ it('never sends what a frozen reply to a claim brings after the lease: it gives 
   line = await lineTo(database.url);
   const channel = scriptedChannel({ name: 'mail', maxAge: '1d', workers: 1, sendTimeout: 100, lease: 5_100 });
   const app = await start(database.url, [channel.type], { connection: line.connection, pollInterval: '1h' });
+  await untilIdle(app, channel);
   const [taken, left] = await enqueue(app, channel, [{ n: 1 }, { n: 2 }]);
   const frozen = line.freezeReplyTo('deliveries_claim');
   const asked = performance.now();
