@@ -130,8 +130,12 @@ export async function startTcpProxy(target: { host: string; port: number }): Pro
   };
 }
 
-/** RST instead of FIN: what a crashed machine or a firewall does. A socket that is still dialling can only be destroyed. */
+/**
+ * RST instead of FIN: what a crashed machine or a firewall does. A socket that is still dialling can only be destroyed, and
+ * so can one whose end was sent: libuv refuses to reset it (EINVAL), and Node 20 would then wait for its handle for ever at
+ * the exit of the process, in a loop that takes a whole core.
+ */
 function reset(socket: Socket): void {
-  if (socket.connecting) socket.destroy();
+  if (socket.connecting || socket.writableEnded) socket.destroy();
   else socket.resetAndDestroy();
 }
