@@ -120,7 +120,7 @@ export class Settler {
   private async ask(batch: readonly OutcomeToWrite[]): Promise<SettleAnswer[]> {
     const askedAt = performance.now();
     const rows = await this.database.query<SettleRow>('deliveries_settle', this.text, settleParameters(batch));
-    const answers = new Map(rows.map((row) => [row.settled_token, answerOf(row, askedAt)]));
+    const answers = new Map(rows.map((row) => [row.after, answerOf(row, askedAt)]));
     return batch.map((entry) => answers.get(entry.token)!);
   }
 
@@ -183,7 +183,7 @@ export class Settler {
 }
 
 /** A row of the settle statement: one for each outcome, and in it, where one was claimed, the next delivery of the key. */
-export type SettleRow = { settled_token: string; answer: SettleAnswer['answer'] } & (ClaimRow | { id: null });
+export type SettleRow = { after: string; answer: SettleAnswer['answer'] } & (ClaimRow | { id: null });
 
 /** @param askedAt `performance.now()` before the statement left */
 export const answerOf = (row: SettleRow, askedAt: number): SettleAnswer => ({

@@ -8,6 +8,7 @@ import type { SoloGate } from './solo-gate';
 /** From this many crashes on, a delivery is sent while nothing else is. */
 const soloFromCrashes = 3;
 const longestPause = 3_000;
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** A scan of heads that found nothing is repeated after this many times its own duration: stuck keys cost a fifth at most. */
 const scanRest = 4;
@@ -136,7 +137,11 @@ export class ChannelWorker {
 
   private async claimWhileDue(): Promise<void> {
     try {
-      while (this.shouldLook && this.freeSlots() > 0) await this.runOnce();
+      while (this.shouldLook && this.freeSlots() > 0) {
+        // What ends in this turn of the event loop frees its slots for one claim, instead of one claim each.
+        await nextTurn();
+        await this.runOnce();
+      }
       this.pause = 0;
       if (this.shouldLook) this.onFull();
     } catch {
