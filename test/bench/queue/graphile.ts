@@ -5,9 +5,11 @@ import { inLanes, payload, type Contender } from './contender';
 const task = 'deliver';
 
 interface Graphile {
-  run(options: object): Promise<{ stop(): Promise<void>; promise: Promise<void> }>;
-  runMigrations(options: object): Promise<void>;
-  makeWorkerUtils(options: object): Promise<{ addJobs(jobs: object[]): Promise<unknown>; release(): Promise<void> }>;
+  run: (options: object) => Promise<{ stop(): Promise<void>; promise: Promise<void> }>;
+  runMigrations: (options: object) => Promise<void>;
+  makeWorkerUtils: (
+    options: object,
+  ) => Promise<{ addJobs(jobs: object[]): Promise<unknown>; release(): Promise<void> }>;
   Logger: new (factory: () => (level: string, message: string) => void) => object;
 }
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 export interface Peers {
   /** Node 22, which they need; all contenders run on it. */
   readonly node: string;
-  load(name: string): Promise<unknown>;
+  readonly load: (name: string) => Promise<unknown>;
 }
 
 const root = join(__dirname, '../../../../..');

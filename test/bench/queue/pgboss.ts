@@ -53,7 +53,7 @@ export function pgboss({ load }: Peers): Contender {
       const boss = await start(url);
       const options = { batchSize: 1_000, localConcurrency: 2, pollingIntervalSeconds: 0.5, burstWhenBatchFull: true };
       await boss.work(queue, { ...options, perJobResults: true }, async (jobs) => {
-        await Promise.all(jobs.map(({ data }) => handle(data.seq)));
+        await Promise.all(jobs.map(async ({ data }) => handle(data.seq)));
         return jobs.map(({ id }) => ({ id, status: 'completed' }));
       });
       return { stop: () => boss.stop({ graceful: false }) };
