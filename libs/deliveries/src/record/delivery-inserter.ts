@@ -31,7 +31,10 @@ export interface NewDelivery {
   readonly recorded: { -readonly [K in keyof RecordedDelivery]: RecordedDelivery[K] };
 }
 
-/** A row that is in the way can vanish again and again only if somebody deletes as fast as we look. */
+/**
+ * A row that is in the way can vanish again and again only if somebody deletes as fast as we look. What is tried again comes
+ * after keys that this call holds already, so such a clean-up is also what can leave a deadlock for PostgreSQL to end (40P01).
+ */
 const dedupeTries = 20;
 
 /** Writes events and deliveries on the caller's own connection. */
