@@ -19,10 +19,8 @@ async function main(): Promise<number> {
     if (!facts) return 130;
     const problems = verdict(facts);
     console.log(['', ...table(facts), ''].join('\n'));
-    say('DELIVERY: the end of its id. ATTEMPTS: as the database counts them; "crashed" is one whose worker vanished.');
-    say(
-      'SEEN: requests that the receiver had in full. It tells duplicates by the id, which is the same on every attempt.',
-    );
+    say('DELIVERY is the end of its id. An attempt that "crashed" had no outcome when its lease ended.');
+    say('SEEN is what the receiver had in full; it tells duplicates by the id, the same on every attempt.');
     console.log('');
     for (const problem of problems) say(`WRONG: ${problem}`);
     const seconds = ((performance.now() - began) / 1_000).toFixed(0);

@@ -2,10 +2,11 @@ import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import type { Bench, BenchReport } from './bench';
 import { httpBench } from './http';
+import { backlogBench, drainBench, orderedBench, recordBench } from './queue/queue-bench';
 
 // npm run bench -- [--only http,…] [--rounds 5] [--json]
 
-const benches: readonly Bench[] = [httpBench];
+const benches: readonly Bench[] = [httpBench, drainBench, recordBench, orderedBench, backlogBench];
 
 async function main(): Promise<void> {
   const { values } = parseArgs({

@@ -44,11 +44,14 @@ async function until(look: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await look())) await sleep(20);
 }
 
-/** Waits until at least so many statements wait for a lock. */
-const waiting = (database: TestDatabase, count: number): Promise<void> =>
+/** Waits until at least so many statements, all of them with `text`, wait for a lock. */
+const waiting = (database: TestDatabase, count: number, text = ''): Promise<void> =>
   until(async () => {
-    const rows = await database.query(`
-      SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`);
+    const rows = await database.query(
+      `SELECT FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock' AND position($1 IN query) > 0`,
+      [text],
+    );
     return rows.length >= count;
   });
 
@@ -88,13 +91,16 @@ describe('six replicas and the command migrate, at once on an empty database', (
 
   it('all come up, and each version was applied once', async () => {
     database = await emptyDatabase();
-    const lock = await holder(database);
-    await lock.query(`BEGIN; SELECT pg_advisory_xact_lock(${migrationsLock})`);
+    // Two gates: nobody gets past the first statement of the application's migrations, nor of the libraries'.
+    const [own, libraries] = await Promise.all([holder(database), holder(database)]);
+    await own.query('BEGIN; CREATE TABLE application_migrations ()');
+    await libraries.query(`BEGIN; SELECT pg_advisory_xact_lock(${migrationsLock})`);
     replicas.push(...Array.from({ length: 6 }, () => new Served(database.url)));
     const command = migrate(database.url);
-    // Each of the seven is about to look for what is missing, and none may: now all may.
     await waiting(database, 7);
-    await lock.query('ROLLBACK');
+    await own.query('ROLLBACK');
+    await waiting(database, 7, migrationsLock);
+    await libraries.query('ROLLBACK');
     expect(await command).toMatchObject({ code: 0, stderr: '' });
     const addresses = await Promise.all(replicas.map((replica) => replica.addresses()));
     expect(addresses.map((each) => each.length)).toEqual(Array.from({ length: 6 }, () => 4));

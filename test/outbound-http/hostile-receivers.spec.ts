@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { createServer, type Socket } from 'node:net';
 import { OutboundHttp, outcomeOf, type OutboundResult } from 'nest-deliveries/outbound-http';
 import { createTestCa, type TestCa } from '../../src/demo/certificates';
+import { withEnvironment } from './environment';
 import { listen } from './listen';
 import { startReceiver, type Accepted, type Receiver, type ReceiverOptions } from './receiver';
 
@@ -305,19 +306,10 @@ describe('whatever a receiver does, an attempt ends in time, with the right resu
     });
 
     it('even where the environment switches verification off for the process', async () => {
-      const { NODE_TLS_REJECT_UNAUTHORIZED: before } = process.env;
-      process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
-      try {
-        const stranger = await createTestCa();
-        const result = await kindOf(await stranger.issue({ hosts: ['127.0.0.1'] }));
-        expect(result).toEqual({ type: 'unreachable', kind: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' });
-      } finally {
-        if (before === undefined) {
-          delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
-        } else {
-          process.env.NODE_TLS_REJECT_UNAUTHORIZED = before;
-        }
-      }
+      const stranger = await createTestCa();
+      const tls = await stranger.issue({ hosts: ['127.0.0.1'] });
+      const result = await withEnvironment({ NODE_TLS_REJECT_UNAUTHORIZED: '0' }, async () => await kindOf(tls));
+      expect(result).toEqual({ type: 'unreachable', kind: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' });
     });
   });
 

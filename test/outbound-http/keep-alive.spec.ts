@@ -46,7 +46,7 @@ describe('connections that are kept', () => {
     ];
     for (const answer of answers) {
       const target = await receiver(({ socket }) => socket.write(answer));
-      const http = client();
+      const http = client({ idleTimeout: '1h' });
       expect(await http.post(target.origin)).toMatchObject({ status: 200 });
       await target.accepted[0]?.closed;
       expect(await http.post(target.origin)).toMatchObject({ status: 200 });
@@ -87,7 +87,7 @@ describe('connections that are kept', () => {
 
   it('are not used past their age', async () => {
     const target = await receiver();
-    const http = client({ maxAge: 20 });
+    const http = client({ maxAge: 20, idleTimeout: '1h' });
     await http.post(target.origin);
     const opened = performance.now();
     while (performance.now() - opened <= 21) {
@@ -100,7 +100,7 @@ describe('connections that are kept', () => {
 
   it('are bounded in number, over all receivers: the one idle longest goes', async () => {
     const targets = [await receiver(), await receiver(), await receiver()];
-    const http = client({ maxIdle: 2 });
+    const http = client({ maxIdle: 2, idleTimeout: '1h' });
     for (const target of targets) {
       await http.post(target.origin);
     }
@@ -114,7 +114,7 @@ describe('connections that are kept', () => {
 
   it('can be none at all', async () => {
     const target = await receiver();
-    const http = client({ maxIdle: 0 });
+    const http = client({ maxIdle: 0, idleTimeout: '1h' });
     await http.post(target.origin);
     await target.accepted[0]?.closed;
     await http.post(target.origin);

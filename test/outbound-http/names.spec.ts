@@ -1,3 +1,4 @@
+import { Resolver } from 'node:dns/promises';
 import { TLSSocket } from 'node:tls';
 import { dnsResolver, OutboundHttp, scriptedResolver, type OutboundHttpOptions } from 'nest-deliveries/outbound-http';
 import { createTestCa, type TestCa } from '../../src/demo/certificates';
@@ -21,6 +22,7 @@ describe('names', () => {
   });
 
   afterEach(() => {
+    jest.restoreAllMocks();
     for (const cleanUp of cleanUps.splice(0)) {
       cleanUp();
     }
@@ -248,9 +250,11 @@ describe('names', () => {
 
     it('do not wait long for a family that is never answered', async () => {
       const { resolver } = await resolverFor((_name, type) => (type === 'A' ? ['192.0.2.1'] : 'silence'));
+      const cancel = jest.spyOn(Resolver.prototype, 'cancel');
       const start = performance.now();
       expect(await resolver(NAME)).toEqual(['192.0.2.1']);
       expect(performance.now() - start).toBeLessThan(1000);
+      expect(cancel).toHaveBeenCalled();
     });
 
     it('are used where the other family fails', async () => {
@@ -267,7 +271,10 @@ describe('names', () => {
     it('that are never answered end with the connect time', async () => {
       const { resolver } = await resolverFor(() => 'silence');
       const http = client({ resolver, connectTimeout: 150 });
+      const cancel = jest.spyOn(Resolver.prototype, 'cancel');
       expect(await http.post(`https://${NAME}/`)).toEqual({ type: 'timedOut', phase: 'resolve' });
+      // The question ends with the attempt, and does not keep the process for the tries that are left.
+      expect(cancel).toHaveBeenCalled();
     });
 
     it('are asked of a name server, not of local files', async () => {

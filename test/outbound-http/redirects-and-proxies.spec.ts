@@ -1,6 +1,8 @@
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
-import { EnvHttpProxyAgent, getGlobalDispatcher, setGlobalDispatcher } from 'undici';
+import { EnvHttpProxyAgent, getGlobalDispatcher, request, setGlobalDispatcher } from 'undici';
 import { InvalidRequestError, OutboundHttp, outcomeOf } from 'nest-deliveries/outbound-http';
+import { withEnvironment } from './environment';
 import { listen } from './listen';
 import { answerOk, startReceiver, type Receiver } from './receiver';
 
@@ -57,33 +59,41 @@ describe('a request goes to the destination and nowhere else', () => {
   });
 
   it('whatever proxies the environment names', async () => {
-    const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy', 'ALL_PROXY', 'NODE_USE_ENV_PROXY'];
-    const before = names.map((name) => [name, process.env[name]] as const);
-    const dispatcher = getGlobalDispatcher();
-    for (const name of names) {
-      process.env[name] = name === 'NODE_USE_ENV_PROXY' ? '1' : `http://127.0.0.1:${canaryPort}`;
-    }
-    delete process.env.NO_PROXY;
-    // What NODE_USE_ENV_PROXY does at the start of newer versions of Node.
-    setGlobalDispatcher(new EnvHttpProxyAgent());
-    try {
-      target = await startReceiver(answerOk);
-      const fresh = new OutboundHttp({ testMode: true, timeout: 2000 });
-      expect(await fresh.post(`${target.origin}/hook`)).toMatchObject({ type: 'responded', status: 200 });
-      expect(target.accepted[0]?.received).toMatch(/^POST \/hook HTTP/);
-      expect((await fresh.post('https://127.0.0.1:1/')).type).toBe('unreachable');
-      expect(strays).toBe(0);
-      fresh.close();
-    } finally {
-      setGlobalDispatcher(dispatcher);
-      for (const [name, value] of before) {
-        if (value === undefined) {
-          delete process.env[name];
-        } else {
-          process.env[name] = value;
+    let caught = 0;
+    const trap = createServer((socket) => {
+      caught++;
+      socket.destroy();
+    });
+    const proxy = `http://127.0.0.1:${await listen(trap)}`;
+    const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy', 'ALL_PROXY'];
+    const variables = Object.fromEntries(names.map((name) => [name, proxy]));
+    target = await startReceiver(answerOk);
+    const url = `${target.origin}/hook`;
+    await withEnvironment(
+      { ...variables, NODE_USE_ENV_PROXY: '1', NO_PROXY: undefined, no_proxy: undefined },
+      async () => {
+        const dispatcher = getGlobalDispatcher();
+        // What NODE_USE_ENV_PROXY does at the start of newer versions of Node.
+        const agent = new EnvHttpProxyAgent();
+        setGlobalDispatcher(agent);
+        const fresh = new OutboundHttp({ testMode: true, timeout: 2000 });
+        try {
+          expect(await fresh.post(url)).toMatchObject({ type: 'responded', status: 200 });
+          expect((await fresh.post('https://127.0.0.1:1/')).type).toBe('unreachable');
+          expect(caught).toBe(0);
+          // The trap is a real one: who does not keep away from it is caught.
+          request(url).catch(() => undefined);
+          await once(trap, 'connection');
+        } finally {
+          fresh.close();
+          setGlobalDispatcher(dispatcher);
+          void agent.destroy();
+          trap.close();
         }
-      }
-    }
+      },
+    );
+    expect(target.accepted[0]?.received).toMatch(/^POST \/hook HTTP/);
+    expect(target.accepted).toHaveLength(1);
   });
 });
 
@@ -132,13 +142,13 @@ describe('what only the caller can mend', () => {
   });
 
   it('is refused: methods, bodies and time limits that make no sense', async () => {
-    const request = http.request.bind(http, target.origin);
+    const send = http.request.bind(http, target.origin);
     // @ts-expect-error: not a method of this client
-    await expect(request({ method: 'CONNECT' })).rejects.toMatchObject({ code: 'INVALID_METHOD' });
+    await expect(send({ method: 'CONNECT' })).rejects.toMatchObject({ code: 'INVALID_METHOD' });
     // @ts-expect-error: not serialized
-    await expect(request({ method: 'POST', body: { a: 1 } })).rejects.toMatchObject({ code: 'INVALID_BODY' });
-    await expect(request({ method: 'POST', timeout: 0 })).rejects.toMatchObject({ code: 'INVALID_TIMEOUT' });
-    await expect(request({ method: 'POST', connectTimeout: '2h' })).rejects.toMatchObject({ code: 'INVALID_TIMEOUT' });
+    await expect(send({ method: 'POST', body: { a: 1 } })).rejects.toMatchObject({ code: 'INVALID_BODY' });
+    await expect(send({ method: 'POST', timeout: 0 })).rejects.toMatchObject({ code: 'INVALID_TIMEOUT' });
+    await expect(send({ method: 'POST', connectTimeout: '2h' })).rejects.toMatchObject({ code: 'INVALID_TIMEOUT' });
     expect(target.accepted).toHaveLength(0);
   });
 

@@ -91,7 +91,8 @@ export function checkDraft(channel: string, draft: DeliveryDraft): CheckedDraft 
 
 function requireObject(value: unknown, path: string, subject: string): Record<string, unknown> {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw new InvalidDraftError(path, `must be an object, and is ${value === null ? 'null' : typeof value}`, subject);
+  const found = Array.isArray(value) ? 'a list' : value === null ? 'null' : typeof value;
+  throw new InvalidDraftError(path, `must be an object, and is ${found}`, subject);
 }
 
 function refuseUnknownKeys(given: object, known: readonly string[], path: string, subject: string): void {

@@ -18,25 +18,39 @@ export function jsonText(value: unknown, path: string, limit: number, subject: s
   const refuse = (at: string, rule: string): never => {
     throw new InvalidDraftError(at, rule, subject);
   };
-  const plain = checked(value, path, new Set(), refuse);
-  const text = JSON.stringify(plain);
+  const tooMuch = (size: number | string): never =>
+    refuse(path, `must be at most ${limit} bytes of JSON, and is ${size}`);
+  let left = limit;
+  const spend = (bytes: number): void => {
+    left -= bytes;
+    if (left < 0) tooMuch('more');
+  };
+  const text = JSON.stringify(checked(value, path, { above: new Set(), spend, refuse }));
   const size = Buffer.byteLength(text);
-  if (size > limit) refuse(path, `must be at most ${limit} bytes of JSON, and is ${size}`);
-  return text;
+  return size > limit ? tooMuch(size) : text;
 }
 
 type Refuse = (at: string, rule: string) => never;
 
-function checked(value: unknown, path: string, above: Set<object>, refuse: Refuse): unknown {
+interface Walk {
+  readonly above: Set<object>;
+  /** Counts bytes that the text has at least: sixty lists that each hold the next one twice would never be walked to the end. */
+  readonly spend: (bytes: number) => void;
+  readonly refuse: Refuse;
+}
+
+function checked(value: unknown, path: string, walk: Walk): unknown {
+  const { refuse, spend } = walk;
+  if (typeof value === 'object' && value !== null) return checkedObject(value, path, walk);
+  spend(typeof value === 'string' ? value.length : 1);
   switch (typeof value) {
     case 'string':
       return checkedText(value, path, refuse);
     case 'number':
       return Number.isFinite(value) ? value : refuse(path, `must be a finite number, and is ${value}`);
     case 'boolean':
+    case 'object': // null
       return value;
-    case 'object':
-      return value === null ? null : checkedObject(value, path, above, refuse);
     default:
       return refuse(
         path,
@@ -45,30 +59,33 @@ function checked(value: unknown, path: string, above: Set<object>, refuse: Refus
   }
 }
 
-function checkedObject(value: object, path: string, above: Set<object>, refuse: Refuse): unknown {
+function checkedObject(value: object, path: string, walk: Walk): unknown {
+  const { above, refuse } = walk;
   if (above.has(value)) return refuse(path, 'must not contain itself');
   if (above.size >= maxDepth) return refuse(path, `must not nest deeper than ${maxDepth} levels`);
   if (value instanceof Date && Number.isNaN(value.getTime())) return refuse(path, 'must be a valid date');
   above.add(value);
-  const copy = copied(value, path, above, refuse);
+  const copy = copied(value, path, walk);
   above.delete(value);
   return copy;
 }
 
-function copied(value: object, path: string, above: Set<object>, refuse: Refuse): unknown {
+function copied(value: object, path: string, walk: Walk): unknown {
+  const { refuse } = walk;
   const { toJSON } = value as { toJSON?: unknown };
-  if (typeof toJSON === 'function') return checked(toJSON.call(value, ''), path, above, refuse);
-  if (Array.isArray(value)) {
-    return Array.from(value, (element, index) => checked(element, `${path}[${index}]`, above, refuse));
-  }
+  if (typeof toJSON === 'function') return checked(toJSON.call(value, ''), path, walk);
+  walk.spend(1);
+  if (Array.isArray(value)) return Array.from(value, (element, index) => checked(element, `${path}[${index}]`, walk));
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== null && Object.prototype.toString.call(value) !== '[object Object]') {
     return refuse(path, `must be a plain object or an array, and is a ${value.constructor?.name ?? 'special object'}`);
   }
+  if (Object.getOwnPropertySymbols(value).length > 0) return refuse(path, 'must not have symbols for keys');
   const copy: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   for (const [key, element] of Object.entries(value)) {
     checkedText(key, `the key ${JSON.stringify(key)} in ${path}`, refuse);
-    copy[key] = checked(element, pathTo(path, key), above, refuse);
+    walk.spend(key.length);
+    copy[key] = checked(element, pathTo(path, key), walk);
   }
   return copy;
 }

@@ -65,6 +65,7 @@ export class Settler {
   private readonly wroteBefore: string;
   private queue: Entry[] = [];
   private writing = false;
+  private closed = false;
   private open = 0;
   private pause = 0;
   private waitingForRoom: (() => void)[] = [];
@@ -75,6 +76,11 @@ export class Settler {
   ) {
     this.text = settleSql(schema);
     this.wroteBefore = wroteBeforeSql(schema);
+  }
+
+  /** The connections are closed: outcomes that are not written yet are given up instead of tried again. */
+  close(): void {
+    this.closed = true;
   }
 
   /** Resolves when so few outcomes wait to be written that more deliveries may be claimed: usually at once. */
@@ -122,7 +128,7 @@ export class Settler {
   private async ask(batch: readonly OutcomeToWrite[]): Promise<SettleAnswer[]> {
     const askedAt = performance.now();
     const rows = await this.database.query<SettleRow>('deliveries_settle', this.text, settleParameters(batch));
-    const answers = new Map(rows.map((row) => [row.settled_token, answerOf(row, askedAt)]));
+    const answers = new Map(rows.map((row) => [row.after, answerOf(row, askedAt)]));
     return batch.map((entry) => answers.get(entry.token)!);
   }
 
@@ -136,8 +142,8 @@ export class Settler {
   /** Tries one outcome by itself, without holding a connection while it waits. */
   private async writeAlone(entry: Entry, delay: number): Promise<void> {
     if (delay > 0) {
-      if (performance.now() + delay > entry.giveUpAt) return this.giveUp(entry, 'its row stayed locked');
-      await sleep(delay);
+      if (this.isTooLate(entry, delay)) return this.giveUp(entry, 'its row stayed locked');
+      await sleep(delay, undefined, { ref: false });
     }
     try {
       const answer = entry.withHook ? await entry.withHook.write(this.text, entry) : (await this.ask([entry]))[0]!;
@@ -145,7 +151,7 @@ export class Settler {
     } catch (error) {
       if (isOutage(error)) entry.uncertain = true;
       const next = Math.min(longestPause, Math.max(100, delay * 2));
-      if (isRefusal(error) || performance.now() + next > entry.giveUpAt) this.giveUp(entry, codeOf(error));
+      if (isRefusal(error) || this.isTooLate(entry, next)) this.giveUp(entry, codeOf(error));
       else await this.writeAlone(entry, next * (0.5 + Math.random() / 2));
     }
   }
@@ -155,12 +161,16 @@ export class Settler {
     const again: Entry[] = [];
     for (const entry of batch) {
       entry.uncertain = true;
-      if (performance.now() + this.pause > entry.giveUpAt) this.giveUp(entry, 'PostgreSQL does not answer');
+      if (this.isTooLate(entry, this.pause)) this.giveUp(entry, 'PostgreSQL does not answer');
       else again.push(entry);
     }
     if (again.length === 0) return;
     this.queue.unshift(...again);
-    await sleep(this.pause * (0.5 + Math.random() / 2));
+    await sleep(this.pause * (0.5 + Math.random() / 2), undefined, { ref: false });
+  }
+
+  private isTooLate(entry: Entry, wait: number): boolean {
+    return this.closed || performance.now() + wait > entry.giveUpAt;
   }
 
   private giveUp(entry: Entry, reason: string): void {
@@ -185,7 +195,7 @@ export class Settler {
 }
 
 /** A row of the settle statement: one for each outcome, and in it, where one was claimed, the next delivery of the key. */
-export type SettleRow = { settled_token: string; answer: SettleAnswer['answer'] } & (ClaimRow | { id: null });
+export type SettleRow = { after: string; answer: SettleAnswer['answer'] } & (ClaimRow | { id: null });
 
 /** @param askedAt `performance.now()` before the statement left */
 export const answerOf = (row: SettleRow, askedAt: number): SettleAnswer => ({

@@ -8,6 +8,7 @@ import type { SoloGate } from './solo-gate';
 /** From this many crashes on, a delivery is sent while nothing else is. */
 const soloFromCrashes = 3;
 const longestPause = 3_000;
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** A scan of heads that found nothing is repeated after this many times its own duration: stuck keys cost a fifth at most. */
 const scanRest = 4;
@@ -28,6 +29,8 @@ export class ChannelWorker {
   private headsTimer: NodeJS.Timeout | undefined;
   private headsFirst = false;
   private stopping = false;
+  /** Claims of which it is not known yet whether they are started or given back. */
+  private readonly undecided = new Set<Promise<void>>();
   private pause = 0;
   private retryTimer: NodeJS.Timeout | undefined;
 
@@ -62,12 +65,13 @@ export class ChannelWorker {
     this.refill();
   }
 
-  /** Stops claiming; a claim under way is given back when it returns. Resolves once it has. */
+  /** Stops claiming; what is claimed and not started is given back, a claim under way when it returns. Resolves then. */
   async stop(): Promise<void> {
     this.stopping = true;
     clearTimeout(this.retryTimer);
     clearTimeout(this.headsTimer);
     await this.claiming;
+    await Promise.all(this.undecided);
   }
 
   /** Claims for all free slots, once, and starts what it got. @returns how many deliveries were claimed */
@@ -136,7 +140,11 @@ export class ChannelWorker {
 
   private async claimWhileDue(): Promise<void> {
     try {
-      while (this.shouldLook && this.freeSlots() > 0) await this.runOnce();
+      while (this.shouldLook && this.freeSlots() > 0) {
+        // What ends in this turn of the event loop frees its slots for one claim, instead of one claim each.
+        await nextTurn();
+        await this.runOnce();
+      }
       this.pause = 0;
       if (this.shouldLook) this.onFull();
     } catch {
@@ -154,15 +162,29 @@ export class ChannelWorker {
   }
 
   private start(claim: Claim): void {
-    if (claim.crashes >= soloFromCrashes) void this.startAlone(claim);
+    if (claim.crashes >= soloFromCrashes) this.untilDecided(this.startAlone(claim));
     else if (this.gate.enter()) void this.occupySlot(claim).finally(() => this.gate.leave());
-    else void this.giveBackLater(claim);
+    else this.untilDecided(this.giveBackLater(claim));
   }
 
-  private async startAlone(claim: Claim): Promise<void> {
+  private untilDecided(decision: Promise<void>): void {
+    const decided = decision.finally(() => this.undecided.delete(decided));
+    this.undecided.add(decided);
+  }
+
+  /** Resolves when the suspect is started or given back. */
+  private startAlone(claim: Claim): Promise<void> {
     const patience = this.channel.lease - this.channel.sendTimeout - (performance.now() - claim.askedAt);
-    const ran = await this.gate.runAlone(() => this.occupySlot(claim), Math.max(0, patience));
-    if (!ran) await this.giveBackLater(claim);
+    return new Promise((decided) => {
+      const occupy = (): Promise<void> => {
+        decided();
+        return this.occupySlot(claim);
+      };
+      void this.gate
+        .runAlone(occupy, Math.max(0, patience))
+        .then((ran) => (ran ? undefined : this.giveBackLater(claim)))
+        .finally(decided);
+    });
   }
 
   private async occupySlot(claim: Claim): Promise<void> {
@@ -175,9 +197,12 @@ export class ChannelWorker {
     }
   }
 
-  /** A suspect holds this process up, or must wait for another one: this one's turn comes in a moment, here or elsewhere. */
+  /**
+   * A suspect holds this process up, or must wait for another one: this one's turn comes in a moment, here or elsewhere.
+   * Elsewhere, and so at once, when this process stops.
+   */
   private async giveBackLater(claim: Claim): Promise<void> {
-    const dueAt = (claim.claimedAt + 500 + Math.random() * 1_000) * 1_000;
+    const dueAt = this.stopping ? claim.wasDueAt : (claim.claimedAt + 500 + Math.random() * 1_000) * 1_000;
     await this.claimer.giveBack([claim], () => dueAt).catch(() => undefined);
   }
 }

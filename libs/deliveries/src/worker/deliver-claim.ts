@@ -72,7 +72,7 @@ export class DeliverClaim {
   /** @returns the next delivery of the key, if `chain` asked for it and there is one */
   private async sendAndSettle(channel: Channel, claim: Claim, chain: boolean): Promise<Claim | undefined> {
     const { delivery } = claim;
-    const refusal = refusalToSend(delivery, claim.crashes, claim.claimedAt, channel.maxAge);
+    const refusal = refusalToSend(delivery, claim.crashes, databaseNow(claim), channel.maxAge);
     if (refusal) return this.settle(channel, claim, refusal, databaseNow(claim), chain);
 
     const leaseLeft = this.leaseLeft(channel, claim);
@@ -155,7 +155,11 @@ export class DeliverClaim {
       `Channel "${channel.name}" did not return a second after the signal of delivery ${claim.delivery.id} aborted; its slot stays taken. Pass attempt.signal on to what does the work.`,
     );
     const waited = new AbortController();
-    const leaseEnd = sleep(Math.max(0, this.leaseLeft(channel, claim)), undefined, { signal: waited.signal });
+    // Does not hold a process that has stopped: the wait is for the slot, which it does not need any more.
+    const leaseEnd = sleep(Math.max(0, this.leaseLeft(channel, claim)), undefined, {
+      signal: waited.signal,
+      ref: false,
+    });
     await Promise.race([returned, leaseEnd]).finally(() => waited.abort());
   }
 }

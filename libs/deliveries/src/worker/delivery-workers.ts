@@ -15,8 +15,10 @@ import { ChannelWorker } from './channel-worker';
 import { DeliverClaim } from './deliver-claim';
 import { SoloGate } from './solo-gate';
 
-/** How long a stop waits for outcomes to be written when PostgreSQL is slow or away, in ms. */
+/** How long a stop waits for outcomes and given-back claims to be written when PostgreSQL is slow or away, in ms. */
 const writePatience = 5_000;
+/** How long it waits for connections to close after that: one that is frozen never does. In ms. */
+const closePatience = 1_000;
 
 /** The workers of this process: starts them with the application, wakes them in time, and stops them in order. */
 export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -24,7 +26,9 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
   private readonly shutdown = new AbortController();
   private readonly workers: ChannelWorker[] = [];
   private readonly polls: string[] = [];
+  private readonly gate = new SoloGate(() => this.wake());
   private database: WorkerDatabase | undefined;
+  private settler: Settler | undefined;
   private deliverClaim: DeliverClaim | undefined;
   private stopping: Promise<void> | undefined;
 
@@ -46,7 +50,7 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
     const { connection, poolSize, schema } = this.options;
     this.database = new WorkerDatabase({ ...connectionOptionsOf(this.dataSource), max: poolSize, ...connection });
     const claimer = new Claimer(this.database, `"${schema}"`);
-    const settler = new Settler(this.database, `"${schema}"`);
+    const settler = (this.settler = new Settler(this.database, `"${schema}"`));
     this.deliverClaim = new DeliverClaim(
       claimer,
       settler,
@@ -55,11 +59,12 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
       this.shutdown.signal,
       (channel) => this.of(channel).forEach((worker) => worker.wakeForHeads()),
     );
-    const gate = new SoloGate(() => this.wake());
     for (const channel of channels) {
       for (let count = 0; count < channel.workers; count += 1) {
         const onFull = (): void => this.wakeOthers(channel.name);
-        this.workers.push(new ChannelWorker(channel, claimer, this.deliverClaim, gate, () => settler.room(), onFull));
+        this.workers.push(
+          new ChannelWorker(channel, claimer, this.deliverClaim, this.gate, () => settler.room(), onFull),
+        );
       }
       this.poll(channel);
     }
@@ -86,7 +91,9 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
   private async stop(): Promise<void> {
     for (const name of this.polls) if (this.scheduler.doesExist('interval', name)) this.scheduler.deleteInterval(name);
     this.deliverClaim?.stopChaining();
-    await Promise.all(this.workers.map((worker) => worker.stop()));
+    this.gate.close();
+    // Beside the sends and not before them: a claim that PostgreSQL does not answer takes nothing from their grace.
+    const claimsEnded = Promise.all(this.workers.map((worker) => worker.stop()));
     const deliveries = this.deliverClaim;
     if (!deliveries) return;
     await within(this.options.shutdownGrace, deliveries.returned());
@@ -95,8 +102,9 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
       this.shutdown.abort();
       await within(abortGrace + 100, deliveries.returned());
     }
-    await within(writePatience, deliveries.settled());
-    await this.database?.close();
+    await within(writePatience, Promise.all([claimsEnded, deliveries.settled()]));
+    this.settler?.close();
+    await within(closePatience, this.database!.close());
   }
 
   private of(channel: string): ChannelWorker[] {

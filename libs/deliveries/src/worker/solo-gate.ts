@@ -6,6 +6,8 @@ export class SoloGate {
   private sending = 0;
   private alone = false;
   private idle: (() => void) | undefined;
+  private closed = false;
+  private stopWaiting: (() => void) | undefined;
 
   /** @param onOpen called whenever ordinary deliveries may be claimed again */
   constructor(private readonly onOpen: () => void) {}
@@ -27,13 +29,20 @@ export class SoloGate {
     if (this.sending === 0) this.idle?.();
   }
 
+  /** From now on no suspect is sent; one that waits for its turn waits no longer. */
+  close(): void {
+    this.closed = true;
+    this.stopWaiting?.();
+  }
+
   /**
    * Waits until nothing is being sent, then runs `work` alone.
    * @param patience ms after which it gives up waiting
-   * @returns false when `work` was not run: another suspect had come first, or the others took too long
+   * @returns false when `work` was not run: another suspect had come first, or the others took too long,
+   *   or the gate was closed
    */
   async runAlone(work: () => Promise<void>, patience: number): Promise<boolean> {
-    if (!this.open) return false;
+    if (!this.open || this.closed) return false;
     if (this.sending > 0 && !(await this.becomesIdle(patience))) return false;
     this.alone = true;
     try {
@@ -48,6 +57,10 @@ export class SoloGate {
   private async becomesIdle(patience: number): Promise<boolean> {
     const idle = await new Promise<boolean>((resolve) => {
       const timer = setTimeout(() => resolve(false), patience);
+      this.stopWaiting = () => {
+        clearTimeout(timer);
+        resolve(false);
+      };
       this.idle = () => {
         // Here, not after the await: in between, a claim that comes back could start something.
         this.alone = true;
