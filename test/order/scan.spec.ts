@@ -1,8 +1,7 @@
-import { failed } from 'nest-deliveries';
+import { failed, succeeded } from 'nest-deliveries';
 import { Claimer, type KeyCursor } from '../../libs/deliveries/src/claim/claimer';
 import { WorkerDatabase } from '../../libs/deliveries/src/database/worker-database';
-import { until } from '../faults/support/facts';
-import { type Line, lineTo } from '../faults/support/line';
+import { gate, until } from '../faults/support/facts';
 import { type DeliveriesApp, startDeliveriesApp } from '../support/deliveries-app';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 import { insertKeys } from './support/crowd';
@@ -11,7 +10,6 @@ import { commit, everyKeyWasLookedAt, receiver, unordered } from './support/parc
 let database: TestDatabase;
 let workerDatabase: WorkerDatabase | undefined;
 let app: DeliveriesApp | undefined;
-let line: Line | undefined;
 
 beforeEach(async () => {
   database = await createTestDatabase();
@@ -19,9 +17,8 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await app?.close();
-  await line?.close();
   await workerDatabase?.close();
-  app = line = workerDatabase = undefined;
+  app = workerDatabase = undefined;
   await database.drop();
 });
 
@@ -106,20 +103,23 @@ describe('a scan of the keys', () => {
   }
 });
 
-it('stuck keys are looked at once for each wake-up, not in a circle', async () => {
-  await insertKeys(database, { keys: 1_500, prefix: 'k', status: 'failed' });
-  line = await lineTo(database.url);
-  const to = receiver();
-  app = await startDeliveriesApp(database.url, [to.channel], { connection: line.connection, pollInterval: '1h' });
-  await everyKeyWasLookedAt(app, to);
-  const looks = line.count('deliveries_heads');
-  // Passes that the probe began may still be going on; then there is nothing more to look at.
-  let seen = -1;
-  let since = 0;
-  await until('no worker looks for 300 ms', () => {
-    if (seen !== looks()) [seen, since] = [looks(), performance.now()];
-    return performance.now() - since > 300;
+it('a worker whose scan is in the middle finds, without a poll, what a wake-up tells it of behind', async () => {
+  const to = receiver({ workers: 1, concurrency: 1, sendTimeout: '20s', lease: '60s' });
+  const { passed, open } = gate();
+  to.on('wait', async () => {
+    await passed;
+    return succeeded();
   });
+  const recorder = (app = await startDeliveriesApp(database.url, [to.channel], { pollInterval: '1h' }));
+  await everyKeyWasLookedAt(recorder, to);
+  await commit(recorder, to, 'k', { n: 1, script: 'wait' });
+  await commit(recorder, to, 'z', { n: 1 });
+  recorder.workers.wake();
+  await until('the only slot is taken', () => to.inFlight().length === 1);
+  await commit(recorder, to, 'a', { n: 1 });
+  recorder.workers.wake();
+  open();
+  await until('all have arrived', () => to.taken('k').length + to.taken('z').length + to.taken('a').length === 3);
 });
 
 it('keys that always have more waiting starve no other key', async () => {
