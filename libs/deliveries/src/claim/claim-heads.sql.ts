@@ -17,7 +17,7 @@ import { unfinished } from '../order/unfinished';
  * next scan finds what comes after it.
  *
  * The statement answers with at least one row: without a claim, `id` is null. `more` says that the scan did not reach the
- * end, or released something, so that looking again at once is worth while.
+ * end, `released` that it released something: either way, looking again at once is worth while.
  *
  * $1 channel · $2 free slots · $3 lease in ms · $4 cursor, the key after which the scan begins · $5 probes at most
  */
@@ -68,8 +68,8 @@ WITH RECURSIVE scan AS (
             d.attempts_at_retry, d.crashes, d.created_at, d.retried_at, d.deadline,
             (extract(epoch FROM head.due_at) * 1000000)::float8 AS was_due_us, clock_timestamp() AS claimed_at
 )
-SELECT claimed.*, pass.cursor, pass.more
-  FROM (SELECT max(ordering_key) AS cursor,
-               coalesce(max(probes) >= $5 OR max(ready) >= $2, false) OR EXISTS (SELECT 1 FROM released) AS more
+SELECT claimed.*, pass.cursor, pass.more, pass.released
+  FROM (SELECT max(ordering_key) AS cursor, coalesce(max(probes) >= $5 OR max(ready) >= $2, false) AS more,
+               EXISTS (SELECT 1 FROM released) AS released
           FROM scan) pass
   LEFT JOIN claimed ON true`;

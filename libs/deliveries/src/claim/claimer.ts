@@ -6,16 +6,23 @@ import { claimSql, giveBackSql } from './claim.sql';
 /** What a look at the heads of ordering keys gave. */
 export interface ClaimedHeads {
   readonly claims: Claim[];
-  /** The scan stopped before the end of the index: looking again goes on from there. */
+  /** Not every key was looked at yet: looking again goes on where this look stopped. */
   readonly more: boolean;
 }
 
-/** Where a worker's scan of the keys stands: after `key`, or at the beginning when it is empty. */
+/** Where a worker's scan of the keys stands. */
 export interface KeyCursor {
+  /** The scan goes on after this key; at the beginning when it is empty. */
   key: string;
+  /**
+   * Everything that is of interest now lies ahead of the scan, which ends with the index. To be set to false whenever
+   * something changed behind it: then the scan begins anew after the end, once. To begin anew each time would look at
+   * keys that are stuck in a circle.
+   */
+  fromStart: boolean;
 }
 
-type HeadRow = { more: boolean; cursor: string | null } & (ClaimRow | { id: null });
+type HeadRow = { more: boolean; released: boolean; cursor: string | null } & (ClaimRow | { id: null });
 
 /** Keys that one scan looks at. Above it the scan goes on in the next claim, from where it stopped. */
 const probes = 1_000;
@@ -57,14 +64,16 @@ export class Claimer {
    * @param cursor where the scan stands in the keys; moved on
    */
   async claimHeads(channel: string, slots: number, lease: number, cursor: KeyCursor): Promise<ClaimedHeads> {
+    if (cursor.key === '') cursor.fromStart = true;
     const askedAt = performance.now();
     const values = [channel, slots, lease, cursor.key, probes];
     const rows = await this.database.query<HeadRow>('deliveries_heads', this.claimHeadsText, values);
-    const { more, cursor: reached } = rows[0]!;
-    const wrapped = cursor.key !== '' && !more;
+    const { more, released, cursor: reached } = rows[0]!;
+    // What follows a head that was released is behind the scan.
+    if (released) cursor.fromStart = false;
     cursor.key = more && reached !== null ? reached : '';
     const claims = rows.flatMap((row) => (row.id === null ? [] : [claimOf(row, askedAt)]));
-    return { claims, more: more || wrapped };
+    return { claims, more: more || !cursor.fromStart };
   }
 
   /**

@@ -19,6 +19,8 @@ export interface OutcomeToWrite {
   readonly giveUpAt: number;
   /** Lease, in ms, for the delivery that comes after this one in its key, which is then claimed in the same commit. */
   readonly chainLease?: number | undefined;
+  /** The channel of an ordered delivery has not returned: its key waits until the lease ends. */
+  readonly stillSending?: boolean;
   /** Present when the channel wants to write something of its own in the settling transaction. */
   readonly withHook?: HookedWrite;
 }
@@ -212,6 +214,7 @@ export function settleParameters(batch: readonly OutcomeToWrite[]): unknown[] {
     batch.map((entry) => entry.settlement.attempt?.error ?? null),
     batch.map((entry) => (entry.settlement.attempt ? new Date(entry.startedAt) : null)),
     batch.map((entry) => entry.chainLease ?? null),
+    batch.map((entry) => entry.stillSending ?? false),
   ];
 }
 

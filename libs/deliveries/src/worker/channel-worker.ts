@@ -7,6 +7,7 @@ import type { SoloGate } from './solo-gate';
 
 /** From this many crashes on, a delivery is sent while nothing else is. */
 const soloFromCrashes = 3;
+/** In ms: what PostgreSQL's return, or its end of a stall, is noticed after at the latest. */
 const longestPause = 3_000;
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -19,7 +20,7 @@ const scanRest = 4;
  */
 export class ChannelWorker {
   private readonly bound = new DueBound();
-  private readonly cursor: KeyCursor = { key: '' };
+  private readonly cursor: KeyCursor = { key: '', fromStart: false };
   private busy = 0;
   private claiming: Promise<void> | undefined;
   /** Whether a look may find something: the last one was not at the end, or something woke the worker since. */
@@ -62,6 +63,7 @@ export class ChannelWorker {
   /** An ordering key may have a new head: look now. */
   wakeForHeads(): void {
     this.lookForHeads = true;
+    this.cursor.fromStart = false;
     this.refill();
   }
 
@@ -69,8 +71,9 @@ export class ChannelWorker {
   async stop(): Promise<void> {
     this.stopping = true;
     clearTimeout(this.retryTimer);
-    clearTimeout(this.headsTimer);
     await this.claiming;
+    // After the claim, which may have set it.
+    clearTimeout(this.headsTimer);
     await Promise.all(this.undecided);
   }
 
@@ -108,7 +111,8 @@ export class ChannelWorker {
   }
 
   private restFromHeads(took: number): void {
-    const rest = scanRest * took;
+    // Of a scan that took long because PostgreSQL stood still, the duration says nothing.
+    const rest = Math.min(longestPause, scanRest * took);
     this.headsNotBefore = performance.now() + rest;
     clearTimeout(this.headsTimer);
     this.headsTimer = setTimeout(() => this.refill(), rest + 1);

@@ -118,6 +118,7 @@ export class DeliverClaim {
         startedAt,
         giveUpAt: claim.askedAt + channel.lease - Math.min(1_000, channel.lease / 10),
         chainLease: chain ? channel.lease : undefined,
+        stillSending: ordered && busyFor > 0,
         ...(hook ? { withHook: new HookedWrite(this.dataSource, hook) } : {}),
       })
       .then(({ result, next }) => {

@@ -1,0 +1,64 @@
+import type { Channel } from '../channel/channel-registry';
+import type { Claimer } from '../claim/claimer';
+import { ChannelWorker } from './channel-worker';
+import type { DeliverClaim } from './deliver-claim';
+import { SoloGate } from './solo-gate';
+
+afterEach(() => jest.useRealTimers());
+
+/** A worker whose looks at the keys find nothing, and take as long as they are told to. */
+function workerOf(takes: () => number): { worker: ChannelWorker; looks: () => number } {
+  let looks = 0;
+  const claimer: Pick<Claimer, 'claim' | 'claimHeads'> = {
+    claim: () => Promise.resolve([]),
+    claimHeads: async () => {
+      looks += 1;
+      await new Promise((resolve) => setTimeout(resolve, takes()));
+      return { claims: [], more: false };
+    },
+  };
+  const channel = { name: 'mail', lease: 60_000, sendTimeout: 10_000, concurrency: 10 } as Channel;
+  const nothing = (): void => undefined;
+  const worker = new ChannelWorker(
+    channel,
+    claimer as Claimer,
+    {} as DeliverClaim,
+    new SoloGate(nothing),
+    () => Promise.resolve(),
+    nothing,
+  );
+  return { worker, looks: () => looks };
+}
+
+it('rests from looking at keys in vain for four times as long as it took', async () => {
+  jest.useFakeTimers();
+  const { worker, looks } = workerOf(() => 100);
+  worker.wake();
+  await jest.advanceTimersByTimeAsync(110);
+  worker.wake();
+  await jest.advanceTimersByTimeAsync(350);
+  expect(looks()).toBe(1);
+  await jest.advanceTimersByTimeAsync(100);
+  expect(looks()).toBe(2);
+});
+
+it('looks again within three seconds after PostgreSQL stood still', async () => {
+  jest.useFakeTimers();
+  const { worker, looks } = workerOf(() => 9_000);
+  worker.wake();
+  await jest.advanceTimersByTimeAsync(9_010);
+  worker.wake();
+  await jest.advanceTimersByTimeAsync(3_100);
+  expect(looks()).toBe(2);
+});
+
+it('leaves no timer behind when it stops while a look is on its way back', async () => {
+  jest.useFakeTimers();
+  const { worker } = workerOf(() => 100);
+  worker.wake();
+  await jest.advanceTimersByTimeAsync(50);
+  const stopped = worker.stop();
+  await jest.advanceTimersByTimeAsync(60);
+  await stopped;
+  expect(jest.getTimerCount()).toBe(0);
+});
