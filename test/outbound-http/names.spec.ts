@@ -116,6 +116,13 @@ describe('names', () => {
     expect(await kind('odd.example.test')).toEqual({ type: 'unreachable', kind: 'dns:failed' });
   });
 
+  it('are not even asked for when the caller has aborted already', async () => {
+    const resolver = scriptedResolver({ [NAME]: [GOOD] });
+    const result = await client({ resolver }).post(`https://${NAME}/`, { signal: AbortSignal.abort() });
+    expect(result).toEqual({ type: 'unreachable', kind: 'aborted' });
+    expect(resolver.asked).toEqual([]);
+  });
+
   it('that are answered too late end with the connect time', async () => {
     const target = await receiver();
     let answer: (addresses: string[]) => void = () => undefined;

@@ -73,15 +73,13 @@ export class OutboundHttp {
     const { destination } = verdict;
     const deadline = new Deadline(this.#limits(options));
     try {
-      const resolved = destination.literal
-        ? resolveLiteral(destination)
-        : await this.#resolve(destination, rules, deadline);
+      // The caller's signal may have fired before the first step: then not even a name is asked for.
+      const resolved =
+        deadline.stopped ??
+        (destination.literal ? resolveLiteral(destination) : await this.#resolve(destination, rules, deadline));
       switch (resolved.type) {
         case 'resolved':
-          // The caller's signal may have fired before the first step.
-          return (
-            deadline.stopped ?? (await this.#send({ destination, addresses: resolved.addresses, deadline }, request))
-          );
+          return await this.#send({ destination, addresses: resolved.addresses, deadline }, request);
         case 'refused':
           return this.#refused(resolved.reason, resolved.address);
         case 'unresolved':
