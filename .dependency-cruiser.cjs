@@ -34,7 +34,7 @@ module.exports = {
       comment: 'A library is entered through its index.ts.',
       severity: 'error',
       from: { path: '^(src|libs/([^/]+))/' },
-      to: { path: '^libs/([^/]+)/src/(?!index\\.ts)', pathNot: '^libs/$2/' },
+      to: { path: '^libs/([^/]+)/src/(?!(commands/)?index\\.ts)', pathNot: '^libs/$2/' },
     },
     {
       name: 'migrations',
@@ -54,6 +54,7 @@ module.exports = {
     rooms('claim', ['order', 'database', 'delivery']),
     rooms('send', ['channel', 'delivery']),
     rooms('settle', ['order', 'database', 'delivery']),
+    rooms('commands', ['operate', 'database', 'delivery']),
     rooms('operate', ['database', 'delivery']),
     rooms('worker', ['claim', 'send', 'settle', 'channel', 'database', 'delivery', 'observe']),
     rooms('address-policy', [], 'outbound-http'),

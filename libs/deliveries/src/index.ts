@@ -25,8 +25,6 @@ export { AttemptAbortedError } from './send/send';
 // Operate
 export { migrateSchema, schemaStatus, type SchemaStatus } from './database/schema';
 export { DeliveryWorkers } from './worker/delivery-workers';
-export { DeliveriesCommandModule, type DeliveriesCommandOptions } from './operate/deliveries-command.module';
-export { exitAfterUsage, reportFailure } from './operate/exit';
 
 // Observe
 export { AttemptTally, countedOutcomes, type CountedOutcome } from './observe/attempt-tally';
