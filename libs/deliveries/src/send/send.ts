@@ -41,6 +41,8 @@ export async function send(
   let graceTimer: NodeJS.Timeout | undefined;
   const stop = (kind: string): void => {
     if (abort.signal.aborted) return;
+    // A channel that never returns would leave it to hold a process that is to end.
+    clearTimeout(timer);
     abort.abort(new AttemptAbortedError(kind));
     graceTimer = setTimeout(() => abandon(aborted(kind)), abortGrace);
   };
