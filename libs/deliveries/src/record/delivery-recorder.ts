@@ -119,13 +119,15 @@ export class DeliveryRecorder {
       const runner = tx.queryRunner!;
       const waiting: NewDelivery[] = [];
       this.deferred.set(runner, waiting);
+      let result: T;
       try {
-        const result = await work(tx);
-        await this.insertDeferred(runner, waiting);
-        return result;
+        result = await work(tx);
       } finally {
+        // A record that nobody awaited may still come: it must not join a list that has been inserted already.
         this.deferred.delete(runner);
       }
+      await this.insertDeferred(runner, waiting);
+      return result;
     });
   }
 
