@@ -57,7 +57,7 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
       this.dataSource,
       this.tally,
       this.shutdown.signal,
-      (channel) => this.of(channel).forEach((worker) => worker.wakeForHeads()),
+      (channel) => this.wakeForHead(channel),
     );
     for (const channel of channels) {
       for (let count = 0; count < channel.workers; count += 1) {
@@ -109,6 +109,12 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
 
   private of(channel: string): ChannelWorker[] {
     return this.workers.filter((worker) => worker.channel.name === channel);
+  }
+
+  /** One look is enough to find one head: by a worker with room, or by the first that gets some. */
+  private wakeForHead(channel: string): void {
+    const workers = this.of(channel);
+    (workers.find((worker) => worker.hasRoom) ?? workers[0]!).wakeForHeads();
   }
 
   /** A worker found more than it has slots for: those with room help. */
