@@ -119,7 +119,12 @@ export class ChannelWorker {
     const rest = Math.min(longestPause, scanRest * took);
     this.headsNotBefore = performance.now() + rest;
     clearTimeout(this.headsTimer);
-    this.headsTimer = setTimeout(() => this.refill(), rest + 1);
+    this.headsTimer = setTimeout(() => {
+      // The timer itself ends the rest: it can fire a fraction of a millisecond before the clock says so, and nothing else
+      // would come by to look.
+      this.headsNotBefore = 0;
+      this.refill();
+    }, rest);
   }
 
   private async startAll(claim: () => Promise<readonly Claim[]>): Promise<number> {
