@@ -35,8 +35,6 @@ export interface Replica {
   tally(): Promise<Record<CountedOutcome, number>>;
   /** Resolves when the workers have been started. */
   readonly ready: Promise<void>;
-  /** Whether the workers have been told to stop. */
-  isStopping(): boolean;
 }
 
 /** Starts a replica in a process of its own, where an unhandled rejection ends it. */
@@ -51,11 +49,9 @@ export function startReplica(order: ReplicaOrder): Replica {
   let last: number | NodeJS.Signals | undefined;
   const ended = once(child, 'close').then(([code, signal]) => (last = (code ?? signal) as number | NodeJS.Signals));
   let ready = false;
-  let stopping = false;
   let tally: Record<CountedOutcome, number> | undefined;
   child.on('message', (message) => {
     if (message === 'ready') ready = true;
-    else if (message === 'stopping') stopping = true;
     else ({ tally } = message as { tally: Record<CountedOutcome, number> });
   });
   return {
@@ -64,7 +60,6 @@ export function startReplica(order: ReplicaOrder): Replica {
     lines: () => output.split('\n').filter(Boolean),
     kill: (signal) => void process.kill(child.pid!, signal),
     ended,
-    isStopping: () => stopping,
     ready: until('the replica is up', () => ready || last !== undefined, 30_000).then(() => undefined),
     tally: async () => {
       tally = undefined;
