@@ -12,8 +12,8 @@ const BODY = JSON.stringify({ text: 'x'.repeat(1000) });
 const HEADERS = { 'content-type': 'application/json', 'webhook-id': 'msg_1' };
 /** Requests a turn: a fraction of a second's worth. Many short turns, so that a busy spell of the machine meets both. */
 const REUSED = 3000;
-const NEW = 400;
-const TURNS_A_ROUND = 3;
+const NEW = 300;
+const TURNS_A_ROUND = 5;
 
 /**
  * A delivery through OutboundHttp beside undici's own `request` to the same loopback receiver, which runs in a process
