@@ -1,0 +1,61 @@
+import fc from 'fast-check';
+import { type Command, historyArbitrary } from './commands';
+import { History } from './history';
+import { World } from './world';
+
+/** A history that broke a rule, with what happened in it. */
+class HistoryFailed extends Error {
+  constructor(
+    readonly log: readonly string[],
+    override readonly cause: unknown,
+  ) {
+    super((cause as Error).message);
+  }
+}
+
+/**
+ * Plays random histories on as many databases at once as there are lanes, in each one after another, each on empty tables.
+ * @returns how many were played
+ * @throws an error with the shortest history that was found to fail, in words, and how to play it again
+ */
+export async function checkHistories(numRuns: number, lanes: number): Promise<number> {
+  const { MODEL_SEED, MODEL_PATH, MODEL_RUNS } = process.env;
+  const runs = MODEL_RUNS === undefined ? numRuns : Number(MODEL_RUNS);
+  const again = {
+    ...(MODEL_SEED === undefined ? {} : { seed: Number(MODEL_SEED) }),
+    ...(MODEL_PATH === undefined ? {} : { path: MODEL_PATH, endOnFailure: true }),
+  };
+  const count = MODEL_SEED === undefined ? lanes : 1;
+  const played = await Promise.all(
+    Array.from({ length: count }, () => checkInOneLane({ numRuns: Math.ceil(runs / count), ...again })),
+  );
+  return played.reduce((sum, each) => sum + each, 0);
+}
+
+async function checkInOneLane(parameters: fc.Parameters<[Command[]]>): Promise<number> {
+  let world: World | undefined;
+  const play = async (commands: Command[]): Promise<void> => {
+    world ??= await World.create();
+    const history = new History(world);
+    try {
+      await world.clear();
+      await history.play(commands);
+    } catch (error) {
+      // Statements of the failed history may hang, and its locks are held.
+      await world.close();
+      world = undefined;
+      throw new HistoryFailed(history.log, error);
+    }
+  };
+  const details = await fc.check(fc.asyncProperty(historyArbitrary, play), parameters);
+  await world?.close();
+  if (!details.failed) return details.numRuns;
+  const { errorInstance, seed, counterexamplePath, numShrinks } = details;
+  if (!(errorInstance instanceof HistoryFailed)) throw errorInstance ?? new Error('The check was interrupted.');
+  const words = errorInstance.log.map((line) => (line.startsWith(' ') ? `      ${line}` : `    - ${line}`));
+  throw new Error(
+    `A history breaks a rule (shrunk ${numShrinks} times):\n${words.join('\n')}\n\n  ${errorInstance.message}\n\n` +
+      `  Play it again: MODEL_SEED=${seed} MODEL_PATH=${counterexamplePath} npx jest test/model/model.spec.ts`,
+    { cause: errorInstance.cause },
+  );
+}
