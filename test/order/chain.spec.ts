@@ -9,6 +9,7 @@ import { createTestDatabase, type TestDatabase } from '../support/test-database'
 import { blockSettles, type SettleBlock } from './support/settle-block';
 import { cancel } from './support/operator';
 import {
+  arrived,
   commit,
   draft,
   everyKeyWasLookedAt,
@@ -54,9 +55,6 @@ async function connect(): Promise<Client> {
   others.push(client);
   return client;
 }
-
-const arrived = (to: Receiver, key: string, ...ns: number[]): Promise<unknown> =>
-  until(`${ns.join(', ')} arrived of ${key}`, () => JSON.stringify(to.of(key)) === JSON.stringify(ns));
 
 const settledAs = (id: string, status: string): Promise<unknown> =>
   until(`it is ${status}`, async () => (await rowOf(database, id)).status === status);
@@ -138,6 +136,7 @@ describe('a delivery committed while its predecessor settles', () => {
     it('is sent by the poll alone', async () => {
       const { to } = await race(pollAlone());
       await arrived(to, 'a', 1, 2);
+      expect(to.mostInFlightOfAKey()).toBe(1);
     });
   });
 
@@ -169,11 +168,13 @@ describe('a delivery committed while its predecessor settles', () => {
     it('is sent by the poll alone', async () => {
       const { to } = await race(pollAlone());
       await arrived(to, 'a', 1, 2);
+      expect(to.mostInFlightOfAKey()).toBe(1);
     });
 
     it('is sent by both together', async () => {
       const { to } = await race({});
       await arrived(to, 'a', 1, 2);
+      expect(to.mostInFlightOfAKey()).toBe(1);
     });
   });
 
@@ -242,6 +243,7 @@ describe('the next of a key', () => {
     await cancel(database, second!);
     answer();
     await arrived(to, 'a', 1, 3);
+    expect((await rowOf(database, second!)).attempts).toBe(0);
   });
 
   it.each([

@@ -92,7 +92,7 @@ export async function meter(): Promise<Meter> {
     // From the sixth run on PostgreSQL may keep one plan for all parameters.
     // oxlint-disable-next-line no-await-in-loop -- one connection
     planNow: async () => {
-      for (let run_ = 0; run_ < 8; run_ += 1) await prepare();
+      for (let times = 0; times < 8; times += 1) await prepare();
     },
     close: async () => {
       await worker.close();
