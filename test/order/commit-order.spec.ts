@@ -292,11 +292,13 @@ describe('locks', () => {
       });
     await Promise.all([inOrder(['a', 'b'], oneHasBoth, otherHasBoth), inOrder(['b', 'a'], otherHasBoth, oneHasBoth)]);
 
-    // In one call a plain transaction may name them in any order, too. The first is made to stop between its two keys.
+    // In one call a plain transaction may name them in any order, too. Each is made to stop before its key in the middle.
     other = new Client({ connectionString: database.url });
     await other.connect();
     await other.query('BEGIN');
-    await other.query(`SELECT FROM deliveries.delivery_orderings WHERE ordering_key = 'b' FOR UPDATE`);
+    await other.query(
+      `INSERT INTO deliveries.delivery_orderings VALUES ('parcels', 'middle', 0, 0, clock_timestamp())`,
+    );
     const plain = async (keys: readonly string[], onPid: (pid: number) => void): Promise<void> =>
       app.dataSource.transaction(async (tx) => {
         onPid(await backendOf(tx));
@@ -308,8 +310,8 @@ describe('locks', () => {
       });
     const both: Promise<void>[] = [];
     for (const keys of [
-      ['a', 'b'],
-      ['b', 'a'],
+      ['a', 'middle', 'z'],
+      ['z', 'middle', 'a'],
     ]) {
       let pid!: (of: number) => void;
       const backend = new Promise<number>((resolve) => (pid = resolve));
@@ -319,7 +321,7 @@ describe('locks', () => {
     }
     await other.query('COMMIT');
     await Promise.all(both);
-    expect(await countByStatus(database)).toEqual({ pending: 8 });
+    expect(await countByStatus(database)).toEqual({ pending: 10 });
   });
 
   it('a settle passes the rows that an operator changes in bulk, and neither waits for the other in a circle', async () => {
