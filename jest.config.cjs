@@ -29,6 +29,7 @@ module.exports = {
   transformIgnorePatterns: [`/node_modules/(?!(${esmOnly.join('|')})/)`],
   moduleNameMapper: {
     '^nest-deliveries$': '<rootDir>/libs/deliveries/src',
+    '^nest-deliveries/commands$': '<rootDir>/libs/deliveries/src/commands',
     '^nest-deliveries/migrations$': '<rootDir>/migrations',
     '^nest-deliveries/([^/]+)$': '<rootDir>/libs/$1/src',
   },

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { CommandFactory, InjectCommander, type CommandRunner } from 'nest-commander';
-import { DeliveriesCommandModule, exitAfterUsage, reportFailure } from 'nest-deliveries';
+import { DeliveriesCommandModule, exitAfterUsage, reportFailure } from 'nest-deliveries/commands';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { databaseOptions } from './database';
 

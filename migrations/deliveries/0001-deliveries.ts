@@ -15,9 +15,19 @@ export const deliveriesStep: MigrationStep = {
   payload jsonb NOT NULL,
   actor text,
   delivery_id uuid,
+  delivery_ids uuid[] NOT NULL DEFAULT '{}',
   occurred_at timestamptz NOT NULL
 )`,
     `COMMENT ON TABLE ${schema}.events IS 'What happened: the causes of deliveries and the operators'' audit trail'`,
+    `COMMENT ON COLUMN ${schema}.events.delivery_id IS 'What an operator, or the abandonment of a key, did something to: set in audit events only'`,
+    `COMMENT ON COLUMN ${schema}.events.delivery_ids IS 'The deliveries that it caused: clean-up asks by primary key whether one of them is left, since an index on deliveries (event_id) would be written at each claim and settle'`,
+
+    `CREATE INDEX events_audit_idx ON ${schema}.events (delivery_id, occurred_at) WHERE delivery_id IS NOT NULL`,
+    `COMMENT ON INDEX ${schema}.events_audit_idx IS 'Serves show: what operators did to a delivery, and whether its key was abandoned'`,
+    `CREATE INDEX events_audit_age_idx ON ${schema}.events (occurred_at) WHERE delivery_id IS NOT NULL`,
+    `COMMENT ON INDEX ${schema}.events_audit_age_idx IS 'Serves clean-up: audit events past their retention'`,
+    `CREATE INDEX events_idle_idx ON ${schema}.events (occurred_at) WHERE delivery_ids = '{}' AND delivery_id IS NULL`,
+    `COMMENT ON INDEX ${schema}.events_idle_idx IS 'Serves clean-up: events that never caused a delivery'`,
 
     // No foreign key to events: it would look up and lock the event's row once for each delivery of a fan-out.
     `CREATE TABLE ${schema}.deliveries (
@@ -65,6 +75,18 @@ export const deliveriesStep: MigrationStep = {
     `CREATE UNIQUE INDEX deliveries_dedupe_idx ON ${schema}.deliveries (channel, dedupe_key) WHERE dedupe_key IS NOT NULL`,
     `COMMENT ON INDEX ${schema}.deliveries_dedupe_idx IS 'Serves record: one retained delivery for each dedupe key of a channel'`,
 
+    // The one index that is written at each claim and settle for the sake of operators: pages of a table need an order.
+    `CREATE INDEX deliveries_listed_idx ON ${schema}.deliveries (created_at, id)`,
+    `COMMENT ON INDEX ${schema}.deliveries_listed_idx IS 'Serves list: pages of all deliveries, newest first'`,
+    `CREATE INDEX deliveries_troubled_idx ON ${schema}.deliveries (status, created_at, id) WHERE status IN ('failed', 'cancelled')`,
+    `COMMENT ON INDEX ${schema}.deliveries_troubled_idx IS 'Serves list: pages of what failed or was cancelled, newest first'`,
+
+    `CREATE INDEX deliveries_settled_idx ON ${schema}.deliveries (channel, status, settled_at) WHERE settled_at IS NOT NULL`,
+    `COMMENT ON INDEX ${schema}.deliveries_settled_idx IS 'Serves clean-up: what ended longer ago than it is kept, and which keys to abandon'`,
+
+    `CREATE INDEX deliveries_recipient_idx ON ${schema}.deliveries USING gin (recipient jsonb_path_ops) WHERE recipient IS NOT NULL`,
+    `COMMENT ON INDEX ${schema}.deliveries_recipient_idx IS 'Serves purge: the deliveries that are for one person'`,
+
     // Half-free pages: every ordered record updates its key's row in place.
     `CREATE TABLE ${schema}.delivery_orderings (
   channel text NOT NULL,
@@ -82,10 +104,30 @@ export const deliveriesStep: MigrationStep = {
   number integer NOT NULL,
   started_at timestamptz NOT NULL,
   ended_at timestamptz NOT NULL,
-  outcome text NOT NULL CHECK (outcome IN ('retried', 'failed', 'skipped', 'crashed')),
+  outcome text NOT NULL CHECK (outcome IN ('retried', 'failed', 'skipped', 'crashed', 'cancelled')),
   error text NOT NULL CHECK (error ~ '^[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}$'),
   PRIMARY KEY (delivery_id, number)
 )`,
     `COMMENT ON TABLE ${schema}.delivery_attempts IS 'Attempts that did not simply succeed; the primary key serves the timeline of one delivery'`,
+
+    `CREATE TABLE ${schema}.delivery_removals (
+  event_id uuid NOT NULL,
+  removed_at timestamptz NOT NULL
+)`,
+    `COMMENT ON TABLE ${schema}.delivery_removals IS 'When deliveries of an event were deleted: the event goes 30 days after the last of them. Rows are only inserted, so that no two transactions that delete deliveries of one event wait for each other'`,
+    `CREATE INDEX delivery_removals_age_idx ON ${schema}.delivery_removals (removed_at)`,
+    `COMMENT ON INDEX ${schema}.delivery_removals_age_idx IS 'Serves clean-up: events that lost a delivery longer ago than events are kept'`,
+    `CREATE INDEX delivery_removals_event_idx ON ${schema}.delivery_removals (event_id, removed_at)`,
+    `COMMENT ON INDEX ${schema}.delivery_removals_event_idx IS 'Serves clean-up: whether an event lost another delivery since'`,
+
+    // A trigger, and not a part of each statement that deletes: operators of a channel whose retention is manual delete by hand.
+    `CREATE FUNCTION ${schema}.note_removals() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO ${schema}.delivery_removals (event_id, removed_at)
+  SELECT DISTINCT event_id, clock_timestamp() FROM removed;
+  RETURN NULL;
+END $$`,
+    `CREATE TRIGGER note_removals AFTER DELETE ON ${schema}.deliveries
+  REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION ${schema}.note_removals()`,
   ],
 };

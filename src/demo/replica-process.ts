@@ -1,4 +1,4 @@
-import { fork, type ChildProcess } from 'node:child_process';
+import { fork, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Configuration } from '../configuration';
@@ -9,6 +9,7 @@ import { until } from './until';
 export class ReplicaProcess {
   private readonly name: string;
   private readonly child: ChildProcess;
+  private guard: ChildProcess | undefined;
   private url: string | undefined;
   private lost = 0;
   private errors = '';
@@ -44,12 +45,18 @@ export class ReplicaProcess {
 
   /** SIGSTOP: the process keeps everything and does nothing, like a machine that is suspended. */
   freeze(): void {
+    // A frozen process does not notice that we are gone, so somebody else has to: our end of the pipe closes with us.
+    this.guard = spawn('/bin/sh', ['-c', 'read -r line; kill -s KILL "$0"', String(this.child.pid)], {
+      detached: true,
+      stdio: ['pipe', 'ignore', 'ignore'],
+    });
     this.child.kill('SIGSTOP');
   }
 
   /** SIGCONT */
   thaw(): void {
     this.child.kill('SIGCONT');
+    this.guard?.kill('SIGKILL');
   }
 
   /** Outcomes that this replica wanted to write after somebody else had taken over the delivery. */

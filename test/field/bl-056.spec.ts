@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:net';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { OutboundHttp, outcomeOf } from 'nest-deliveries/outbound-http';
-import { listen } from '../outbound-http/listen';
+import { listenEverywhere } from '../outbound-http/listen';
 
 describe('BL-056: literals get the same check as names', () => {
   let canary: Server;
@@ -17,7 +17,7 @@ describe('BL-056: literals get the same check as names', () => {
       accepted++;
       socket.destroy();
     });
-    port = await listen(canary, '::');
+    port = await listenEverywhere(canary);
     subscribe('net.client.socket', onSocket);
   });
 

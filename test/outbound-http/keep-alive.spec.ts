@@ -146,7 +146,7 @@ describe('connections that are kept', () => {
         answerOk(connection);
       }
     });
-    const http = client();
+    const http = client({ idleTimeout: '1h' });
     await Promise.all([
       http.post(target.origin),
       http.post(target.origin),

@@ -116,6 +116,13 @@ describe('names', () => {
     expect(await kind('odd.example.test')).toEqual({ type: 'unreachable', kind: 'dns:failed' });
   });
 
+  it('are not even asked for when the caller has aborted already', async () => {
+    const resolver = scriptedResolver({ [NAME]: [GOOD] });
+    const result = await client({ resolver }).post(`https://${NAME}/`, { signal: AbortSignal.abort() });
+    expect(result).toEqual({ type: 'unreachable', kind: 'aborted' });
+    expect(resolver.asked).toEqual([]);
+  });
+
   it('that are answered too late end with the connect time', async () => {
     const target = await receiver();
     let answer: (addresses: string[]) => void = () => undefined;
@@ -135,11 +142,11 @@ describe('names', () => {
   it('leave the connect time what the resolver took of it', async () => {
     const hole = await startBlackHole('127.0.0.3');
     cleanUps.push(() => hole.close());
-    const slow = async () => await new Promise<string[]>((resolve) => setTimeout(resolve, 200, ['127.0.0.3']));
-    const http = client({ resolver: slow, connectTimeout: 400 });
+    const slow = async () => await new Promise<string[]>((resolve) => setTimeout(resolve, 400, ['127.0.0.3']));
+    const http = client({ resolver: slow, connectTimeout: 600 });
     const start = performance.now();
     expect(await http.post(`https://${NAME}:${hole.port}/`)).toEqual({ type: 'timedOut', phase: 'connect' });
-    expect(performance.now() - start).toBeLessThan(550);
+    expect(performance.now() - start).toBeLessThan(950);
   });
 
   it('may answer an IPv4-mapped address, which is the IPv4 address wherever connections are compared', async () => {
@@ -166,12 +173,15 @@ describe('names', () => {
   });
 
   describe('with several addresses', () => {
-    it('reach the second where the first refuses, at once', async () => {
+    it('reach the last where the others refuse, at once', async () => {
       const target = await receiver();
-      const http = client({ resolver: scriptedResolver({ [NAME]: ['127.0.0.2', GOOD] }) });
+      const http = client({
+        resolver: scriptedResolver({ [NAME]: ['127.0.0.2', '127.0.0.3', '127.0.0.4', '127.0.0.5', GOOD] }),
+      });
       const start = performance.now();
       expect(await http.post(`https://${NAME}:${target.port}/`)).toMatchObject({ status: 200 });
-      expect(performance.now() - start).toBeLessThan(240);
+      // Waiting a quarter of a second beside each would take one in all.
+      expect(performance.now() - start).toBeLessThan(900);
     });
 
     it('reach the second where the first never answers', async () => {

@@ -147,6 +147,8 @@ describe('what only the caller can mend', () => {
     await expect(send({ method: 'CONNECT' })).rejects.toMatchObject({ code: 'INVALID_METHOD' });
     // @ts-expect-error: not serialized
     await expect(send({ method: 'POST', body: { a: 1 } })).rejects.toMatchObject({ code: 'INVALID_BODY' });
+    // @ts-expect-error: no such profile
+    await expect(send({ method: 'POST', profile: 'lax' })).rejects.toMatchObject({ code: 'INVALID_PROFILE' });
     await expect(send({ method: 'POST', timeout: 0 })).rejects.toMatchObject({ code: 'INVALID_TIMEOUT' });
     await expect(send({ method: 'POST', connectTimeout: '2h' })).rejects.toMatchObject({ code: 'INVALID_TIMEOUT' });
     expect(target.accepted).toHaveLength(0);

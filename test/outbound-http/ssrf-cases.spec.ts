@@ -13,7 +13,7 @@ import {
 } from 'nest-deliveries/outbound-http';
 import { readDestination } from '../../libs/outbound-http/src/address-policy/read-destination';
 import { resolveDestination } from '../../libs/outbound-http/src/resolve/resolve-destination';
-import { listen } from './listen';
+import { listenEverywhere } from './listen';
 
 interface Case {
   input: string;
@@ -92,7 +92,7 @@ describe('nothing that is refused is connected to', () => {
       socket.destroy();
     });
     // Every local address of both families, so whatever a spelling is taken for would be counted.
-    port = await listen(canary, '::');
+    port = await listenEverywhere(canary);
     subscribe('net.client.socket', onSocket);
   });
 

@@ -360,33 +360,21 @@ describe('several keys, two transactions at once', () => {
   });
 
   it('cannot deadlock between two single calls: each takes its keys in order', async () => {
-    // Both wait for j. Whoever took k first would keep the other from ever getting it.
     const blocker = await begin();
-    await enqueue(blocker.tx, once('j'));
+    await enqueue(blocker.tx, once('k'));
     const one = await begin();
     const two = await begin();
-    const ofOne = enqueueAll(one.tx, once('j'), once('k'));
-    const ofTwo = enqueueAll(two.tx, once('k'), once('j'));
+    const ofOne = enqueueAll(one.tx, once('j'), once('k'), once('m'));
     await untilBlocked(database, one.pid);
+    // One has j and waits for k. If two took m before it waits for j, one could never get m.
+    const ofTwo = enqueueAll(two.tx, once('m'), once('j'));
     await untilBlocked(database, two.pid);
     await blocker.rollback();
-    const [first] = await Promise.race([
-      ofOne.then((recorded) => [recorded, one] as const),
-      ofTwo.then((recorded) => [recorded, two] as const),
-    ]).then(async ([recorded, party]) => {
-      await party.commit();
-      return [recorded];
-    });
-    expect(first?.map(({ state }) => state)).toEqual(['inserted', 'inserted']);
-    const both = await Promise.all([ofOne, ofTwo]);
-    await Promise.all([one.commit(), two.commit()]);
-    expect(
-      both
-        .flat()
-        .map(({ state }) => state)
-        .toSorted(),
-    ).toEqual(['duplicate', 'duplicate', 'inserted', 'inserted']);
-    expect(await stored()).toHaveLength(2);
+    expect((await ofOne).map(({ state }) => state)).toEqual(['inserted', 'inserted', 'inserted']);
+    await one.commit();
+    expect((await ofTwo).map(({ state }) => state)).toEqual(['duplicate', 'duplicate']);
+    await two.commit();
+    expect(await stored()).toHaveLength(3);
   });
 
   it('holds no key during the work of recorder.transaction, so that others are not kept waiting', async () => {

@@ -5,6 +5,8 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import {
   AttemptTally,
   DeliveriesModule,
+  DeliveryCleaner,
+  DeliveryOperations,
   DeliveryRecorder,
   DeliveryWorkers,
   type DeliveriesOptions,
@@ -18,6 +20,8 @@ export interface DeliveriesApp {
   readonly dataSource: DataSource;
   readonly workers: DeliveryWorkers;
   readonly tally: AttemptTally;
+  readonly operations: DeliveryOperations;
+  readonly cleaner: DeliveryCleaner;
   close(): Promise<void>;
 }
 
@@ -52,6 +56,8 @@ export async function startDeliveriesApp(
     dataSource: module.get(DataSource),
     workers: module.get(DeliveryWorkers),
     tally: module.get(AttemptTally),
+    operations: module.get(DeliveryOperations),
+    cleaner: module.get(DeliveryCleaner),
     close: () => module.close(),
   };
 }

@@ -12,10 +12,14 @@ import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
 import { SchedulerRegistry } from '@nestjs/schedule';
 import { DataSource } from 'typeorm';
 import { postgresOptionsOf } from './database/connection-options';
+import { connectionOptionsOf } from './database/connection-options';
+import { WorkerDatabase } from './database/worker-database';
+import { DeliveryCleaner } from './clean-up/delivery-cleaner';
 import { migrateSchema, requireCurrentSchema } from './database/schema';
 import { resolveOptions, type DeliveriesOptions, type ResolvedOptions } from './deliveries.options';
 import { DeliveriesOptionsError } from './errors';
 import { AttemptTally } from './observe/attempt-tally';
+import { DeliveryOperations } from './operate/delivery-operations';
 import { DeliveryInserter } from './record/delivery-inserter';
 import { DeliveryRecorder } from './record/delivery-recorder';
 import { ChannelRegistry } from './channel/channel-registry';
@@ -102,13 +106,34 @@ function build(
           new ChannelRegistry(discovery, resolved),
       },
       {
+        provide: WorkerDatabase,
+        inject: [dataSourceToken, optionsToken],
+        useFactory: (source: DataSource, { poolSize, connection }: ResolvedOptions) =>
+          new WorkerDatabase({ ...connectionOptionsOf(source), max: poolSize, ...connection }),
+      },
+      {
         provide: DeliveryWorkers,
-        inject: [dataSourceToken, ChannelRegistry, schedulerToken, AttemptTally, optionsToken],
+        inject: [dataSourceToken, WorkerDatabase, ChannelRegistry, schedulerToken, AttemptTally, optionsToken],
         useFactory: (...injected: ConstructorParameters<typeof DeliveryWorkers>) => new DeliveryWorkers(...injected),
+      },
+      {
+        provide: DeliveryCleaner,
+        inject: [WorkerDatabase, ChannelRegistry, schedulerToken, optionsToken],
+        useFactory: (...injected: ConstructorParameters<typeof DeliveryCleaner>) => new DeliveryCleaner(...injected),
+      },
+      {
+        provide: DeliveryOperations,
+        inject: [dataSourceToken, ChannelRegistry, DeliveryWorkers, optionsToken],
+        useFactory: (
+          source: DataSource,
+          channels: ChannelRegistry,
+          workers: DeliveryWorkers,
+          { schema }: ResolvedOptions,
+        ) => new DeliveryOperations(source, channels, `"${schema}"`, (channel) => workers.wake(channel)),
       },
       AttemptTally,
     ],
-    exports: [DeliveryRecorder, DeliveryWorkers, AttemptTally],
+    exports: [DeliveryRecorder, DeliveryWorkers, DeliveryCleaner, DeliveryOperations, AttemptTally],
   };
 }
 

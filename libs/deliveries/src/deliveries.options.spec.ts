@@ -31,6 +31,7 @@ it('has the defaults that the options table promises', () => {
     dataSource: DataSource,
     run: undefined,
     pollInterval: 1_000,
+    cleanUpInterval: 600_000,
     shutdownGrace: 10_000,
     poolSize: 3,
     connection: undefined,
@@ -42,6 +43,8 @@ it('has the defaults that the options table promises', () => {
       lease: 60_000,
       maxAttempts: undefined,
       retry: { first: 10_000, max: 3_600_000 },
+      retention: { succeeded: 7 * 86_400_000, failed: 30 * 86_400_000, cancelled: 30 * 86_400_000 },
+      revivesCancelled: true,
     },
   });
   // The same, read from the words of the table.
@@ -51,7 +54,7 @@ it('has the defaults that the options table promises', () => {
   });
   const { channelDefaults, ...own } = resolveOptions();
   expect({ ...own, ...channelDefaults }).toMatchObject(Object.fromEntries(told) as object);
-  expect(told).toHaveLength(7);
+  expect(told).toHaveLength(8);
 });
 
 it('migrates at start, but not in production', () => {

@@ -5,7 +5,8 @@ import { DataSource } from 'typeorm';
 import { defaultSchema, quoteSchema } from 'nest-deliveries/migrations';
 import { milliseconds, type Duration } from './delivery/duration';
 import { DeliveriesOptionsError } from './errors';
-import type { ChannelSettings, RetrySettings } from './channel/channel.decorator';
+import type { ChannelSettings, RetentionSettings, RetrySettings } from './channel/channel.decorator';
+import { defaultRetention, endings, manual, type Retention } from './clean-up/retention';
 
 /** What `DeliveriesModule.forRoot` takes. Durations are milliseconds or strings such as `'10s'`. */
 export interface DeliveriesOptions {
@@ -29,6 +30,10 @@ export interface DeliveriesOptions {
   readonly lease?: Duration;
   /** Bounds of the random wait between attempts. Default `{ first: '10s', max: '1h' }`. */
   readonly retry?: RetrySettings;
+  /** How long deliveries are kept after they ended. Default `{ succeeded: '7d', failed: '30d', cancelled: '30d' }`. */
+  readonly retention?: RetentionSettings;
+  /** How often this process looks for what is past its retention. Default `'10m'`; `false` for never. */
+  readonly cleanUpInterval?: Duration | false;
   /** How long a shut-down waits for sends in flight before it aborts them. Default `'10s'`. */
   readonly shutdownGrace?: Duration;
   /** Connections of the workers' own pool. Default 3. */
@@ -46,6 +51,8 @@ export interface ResolvedOptions {
   readonly dataSource: InjectionToken;
   readonly run: readonly string[] | undefined;
   readonly pollInterval: number;
+  /** Undefined: this process cleans up only when it is told to. */
+  readonly cleanUpInterval: number | undefined;
   readonly shutdownGrace: number;
   readonly poolSize: number;
   readonly connection: PoolConfig | undefined;
@@ -61,6 +68,8 @@ export interface ChannelDefaults {
   readonly lease: number;
   readonly maxAttempts: number | undefined;
   readonly retry: { readonly first: number; readonly max: number };
+  readonly retention: Retention;
+  readonly revivesCancelled: boolean;
 }
 
 /** Every option of the module with its default, as the options table in the docs has it. */
@@ -75,6 +84,8 @@ export const optionDefaults = {
   sendTimeout: "'10s'",
   lease: "'60s'",
   retry: "{ first: '10s', max: '1h' }",
+  retention: "{ succeeded: '7d', failed: '30d', cancelled: '30d' }",
+  cleanUpInterval: "'10m'",
   shutdownGrace: "'10s'",
   poolSize: '3',
   connection: 'as the `DataSource` connects',
@@ -90,6 +101,8 @@ export const channelSettingNames = [
   'lease',
   'maxAttempts',
   'retry',
+  'retention',
+  'revivesCancelled',
 ] as const;
 
 /** @throws DeliveriesOptionsError that says which option, the rule, what was given and what to do */
@@ -102,11 +115,17 @@ export function resolveOptions(options: DeliveriesOptions = {}): ResolvedOptions
     throw new DeliveriesOptionsError(`DeliveriesModule: ${(error as Error).message}. Choose such a name.`);
   }
   const subject = 'DeliveriesModule';
-  const none = { workers: 2, concurrency: 10, sendTimeout: 10_000, lease: 60_000, maxAttempts: undefined } as const;
-  const channelDefaults = channelSettings(subject, options, { ...none, retry: { first: 10_000, max: 3_600_000 } });
-  const migrate = options.migrate ?? process.env.NODE_ENV !== 'production';
-  if (typeof migrate !== 'boolean')
-    throw refused(subject, 'migrate', 'must be true or false', migrate, 'Set it to one of them');
+  const channelDefaults = channelSettings(subject, options, {
+    workers: 2,
+    concurrency: 10,
+    sendTimeout: 10_000,
+    lease: 60_000,
+    maxAttempts: undefined,
+    retry: { first: 10_000, max: 3_600_000 },
+    retention: defaultRetention,
+    revivesCancelled: true,
+  });
+  const migrate = flag(subject, 'migrate', options.migrate ?? process.env.NODE_ENV !== 'production');
   const { run, channels = {}, connection } = options;
   requireObject(subject, 'channels', channels, 'Write channels: { email: { … } }');
   if (connection !== undefined)
@@ -120,6 +139,10 @@ export function resolveOptions(options: DeliveriesOptions = {}): ResolvedOptions
     dataSource: options.dataSource ?? DataSource,
     run,
     pollInterval: duration(subject, 'pollInterval', options.pollInterval ?? 1_000, 10, 3_600_000),
+    cleanUpInterval:
+      options.cleanUpInterval === false
+        ? undefined
+        : duration(subject, 'cleanUpInterval', options.cleanUpInterval ?? 600_000, 1_000, 86_400_000),
     shutdownGrace: duration(subject, 'shutdownGrace', options.shutdownGrace ?? 10_000, 0, 3_600_000),
     poolSize: count(subject, 'poolSize', options.poolSize ?? 3, 1, 100),
     connection,
@@ -148,7 +171,19 @@ export function channelSettings(
       first: duration(subject, 'retry.first', given.retry?.first ?? defaults.retry.first, 1, 86_400_000),
       max: duration(subject, 'retry.max', given.retry?.max ?? defaults.retry.max, 1, 30 * 86_400_000),
     },
+    retention: retentionSettings(subject, given.retention ?? {}, defaults.retention),
+    revivesCancelled: flag(subject, 'revivesCancelled', given.revivesCancelled ?? defaults.revivesCancelled),
   };
+}
+
+function retentionSettings(subject: string, given: RetentionSettings, defaults: Retention): Retention {
+  if (given === manual) return { succeeded: manual, failed: manual, cancelled: manual };
+  refuseUnknown(`${subject}: retention`, given, endings);
+  const of = (ending: (typeof endings)[number]): number | typeof manual => {
+    const value = given[ending] ?? defaults[ending];
+    return value === manual ? manual : duration(subject, `retention.${ending}`, value, 0, 3_650 * 86_400_000);
+  };
+  return { succeeded: of('succeeded'), failed: of('failed'), cancelled: of('cancelled') };
 }
 
 /** @throws DeliveriesOptionsError when a claim could end while its attempt, or the write of its outcome, is under way */
@@ -182,6 +217,11 @@ export function duration(subject: string, option: string, value: unknown, min: n
 function count(subject: string, option: string, value: unknown, min: number, max: number): number {
   if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return value as number;
   throw refused(subject, option, `must be a whole number from ${min} to ${max}`, value, 'Choose one in that range');
+}
+
+function flag(subject: string, option: string, value: unknown): boolean {
+  if (typeof value === 'boolean') return value;
+  throw refused(subject, option, 'must be true or false', value, 'Set it to one of them');
 }
 
 function refused(subject: string, option: string, rule: string, got: unknown, advice: string): DeliveriesOptionsError {

@@ -1,3 +1,5 @@
+import type { DeliveryStatus } from './delivery/status';
+
 /** Base of every error that this library throws on purpose: `code` is stable, the message says what to do. */
 export abstract class DeliveriesError extends Error {
   abstract readonly code: string;
@@ -74,4 +76,72 @@ export class DedupeUnsettledError extends DeliveriesError {
 /** `enqueue` was given a class that is not a channel of this application. */
 export class UnknownChannelError extends DeliveriesError {
   readonly code = 'DELIVERIES_UNKNOWN_CHANNEL';
+}
+
+/** No delivery has this id: it never existed, or clean-up or a purge has deleted it. */
+export class DeliveryNotFoundError extends DeliveriesError {
+  readonly code = 'DELIVERIES_NOT_FOUND';
+
+  /** @param abandoned clean-up deleted it, a failure too old, and cancelled what waited behind it in its key */
+  constructor(
+    readonly deliveryId: string,
+    readonly abandoned: boolean,
+  ) {
+    super(
+      abandoned
+        ? `Delivery ${deliveryId} is gone: it had failed longer ago than failures are kept, so clean-up abandoned its ordering key. Record what is still to be sent again.`
+        : `There is no delivery ${deliveryId}. Look for it with list; deliveries are deleted when their retention is over.`,
+    );
+  }
+}
+
+/** The delivery is in a state in which this cannot be done to it. Nothing was changed. */
+export class DeliveryStateError extends DeliveriesError {
+  readonly code = 'DELIVERIES_STATE';
+
+  /**
+   * @param status its state when this was refused
+   * @param inFlight whether it was being sent
+   * @param reason why, and what can be done
+   */
+  constructor(
+    readonly deliveryId: string,
+    readonly operation: 'retry' | 'cancel',
+    readonly status: DeliveryStatus,
+    readonly inFlight: boolean,
+    readonly reason: string,
+  ) {
+    super(`Delivery ${deliveryId} is ${status}${inFlight ? ' and being sent' : ''}: no ${operation}. ${reason}`);
+  }
+}
+
+/** An argument of an operation was refused before any SQL ran. */
+export class InvalidRequestError extends DeliveriesError {
+  readonly code = 'DELIVERIES_INVALID_REQUEST';
+
+  /**
+   * @param path which argument
+   * @param rule what it must be
+   */
+  constructor(
+    readonly path: string,
+    readonly rule: string,
+  ) {
+    super(`${path} ${rule}. Nothing was done; correct it and try again.`);
+  }
+}
+
+/** A purge met deliveries with an ordering key: nothing was erased. */
+export class OrderedPurgeError extends DeliveriesError {
+  readonly code = 'DELIVERIES_ORDERED_PURGE';
+
+  constructor(
+    readonly channel: string,
+    readonly ordered: number,
+  ) {
+    super(
+      `Channel "${channel}": ${ordered} of the deliveries to erase have an ordering key, and what is taken out of a sequence cannot be ` +
+        'taken back. Nothing was erased. Cancel them one by one; clean-up deletes them when their retention is over.',
+    );
+  }
 }

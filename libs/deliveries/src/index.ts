@@ -6,7 +6,7 @@ export type { Duration } from './delivery/duration';
 // Record
 export { DeliveryRecorder, type DraftOf, type Isolation, type RecordedEvent } from './record/delivery-recorder';
 export type { RecordedDelivery } from './record/delivery-inserter';
-export type { Transaction } from './record/caller-transaction';
+export type { Transaction } from './database/caller-transaction';
 export type { DeliveryEvent } from './delivery/delivery';
 export type { DeliveryDraft } from './delivery/draft';
 
@@ -16,6 +16,7 @@ export {
   type ChannelHandler,
   type ChannelSettings,
   type DeliveryChannelOptions,
+  type RetentionSettings,
   type RetrySettings,
 } from './channel/channel.decorator';
 export type { Attempt, Delivery } from './delivery/delivery';
@@ -24,9 +25,20 @@ export { AttemptAbortedError } from './send/send';
 
 // Operate
 export { migrateSchema, schemaStatus, type SchemaStatus } from './database/schema';
+export { DeliveryOperations, type CancelledDelivery, type RetriedDelivery } from './operate/delivery-operations';
+export type { DeliveryFilter } from './operate/check-request';
+export type {
+  AttemptView,
+  BlockerView,
+  DeliveryDetail,
+  DeliveryPage,
+  DeliverySummary,
+  EventView,
+} from './operate/delivery-view';
+export { attemptOutcomes, deliveryStatuses, type AttemptOutcome, type DeliveryStatus } from './delivery/status';
+export { DeliveryCleaner } from './clean-up/delivery-cleaner';
+export type { CleanUpReport } from './clean-up/clean-up-report';
 export { DeliveryWorkers } from './worker/delivery-workers';
-export { DeliveriesCommandModule, type DeliveriesCommandOptions } from './operate/deliveries-command.module';
-export { exitAfterUsage, reportFailure } from './operate/exit';
 
 // Observe
 export { AttemptTally, countedOutcomes, type CountedOutcome } from './observe/attempt-tally';
@@ -38,7 +50,11 @@ export {
   DedupeUnsettledError,
   DeliveriesError,
   DeliveriesOptionsError,
+  DeliveryNotFoundError,
+  DeliveryStateError,
   InvalidDraftError,
+  InvalidRequestError,
+  OrderedPurgeError,
   SchemaBehindError,
   TransactionRequiredError,
   UnknownChannelError,

@@ -1,5 +1,5 @@
 export type InvalidRequestCode =
-  'INVALID_METHOD' | 'INVALID_BODY' | 'INVALID_HEADER' | 'FORBIDDEN_HEADER' | 'INVALID_TIMEOUT';
+  'INVALID_METHOD' | 'INVALID_BODY' | 'INVALID_HEADER' | 'FORBIDDEN_HEADER' | 'INVALID_TIMEOUT' | 'INVALID_PROFILE';
 
 /** A request that its caller has to mend; nothing was resolved or sent. The message says what to do. */
 export class InvalidRequestError extends Error {

@@ -8,7 +8,8 @@ export { dnsResolver } from './resolve/dns-resolver';
 
 // Send
 export { OutboundHttp } from './request/outbound-http';
-export type { AttemptOptions, PostOptions, RefusedDestination, RequestOptions } from './request/outbound-http';
+export type { RefusedDestination } from './request/outbound-http';
+export type { AttemptOptions, PostOptions, RequestOptions } from './request/attempt-options';
 export type { Method, OutboundRequest } from './request/read-request';
 export type { OutboundResult, Phase, ResponseHeaders } from './request/result';
 export { outcomeOf } from './request/outcome-of';

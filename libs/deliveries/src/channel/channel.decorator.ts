@@ -28,7 +28,21 @@ export interface ChannelSettings {
   readonly maxAttempts?: number;
   /** The bounds of the random wait between attempts. */
   readonly retry?: RetrySettings;
+  /** How long deliveries are kept after they ended. */
+  readonly retention?: RetentionSettings;
+  /** Whether an operator can retry a cancelled delivery that has no ordering key. Default true. */
+  readonly revivesCancelled?: boolean;
 }
+
+/** How long deliveries are kept, by how they ended. `'manual'`: for ever, as far as clean-up is concerned. */
+export type RetentionSettings =
+  | 'manual'
+  | {
+      readonly succeeded?: Duration | 'manual';
+      /** A failed delivery that has an ordering key is kept as long; then its key is abandoned. */
+      readonly failed?: Duration | 'manual';
+      readonly cancelled?: Duration | 'manual';
+    };
 
 export interface RetrySettings {
   /** Bound of the wait after the first attempt; it doubles with each attempt. */

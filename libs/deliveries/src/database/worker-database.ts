@@ -1,20 +1,24 @@
-import { Logger } from '@nestjs/common';
-import { Pool, type PoolConfig } from 'pg';
+import { Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Pool, type PoolConfig, type QueryConfig } from 'pg';
 
 /** Longer than any statement of a healthy worker; far below the lease, so that a frozen connection is given up in time. */
 const statementDeadline = 10_000;
+/** How long a stop waits for connections to close: one that is frozen never does. In ms. */
+const closePatience = 1_000;
 
 /**
  * The workers' own few connections: a host that has used up its pool delays no claim and no settle, and a worker never
  * holds one of the host's connections.
  *
- * Every statement is a transaction of its own, prepared once for each connection. A connection whose statement failed is
- * thrown away, since a statement that timed out may still be running on it.
+ * A worker's statement is a transaction of its own, prepared once for each connection. A connection whose statement failed
+ * is thrown away, since a statement that timed out may still be running on it.
  */
-export class WorkerDatabase {
+export class WorkerDatabase implements OnApplicationShutdown {
   private readonly logger = new Logger('Deliveries');
   private readonly pool: Pool;
   private down = false;
+  private ended: Promise<void> | undefined;
 
   constructor(config: PoolConfig) {
     this.pool = new Pool({
@@ -41,26 +45,84 @@ export class WorkerDatabase {
    * @throws the driver's error; the first one after a success is logged here, and so is the first success after that
    */
   async query<Row extends object>(name: string, text: string, values: unknown[]): Promise<Row[]> {
+    return this.watched(async () => (await this.pool.query<Row>({ name, text, values })).rows);
+  }
+
+  /**
+   * Runs several statements in one READ COMMITTED transaction on one connection, each planned with its values.
+   * @param options.deadline of each statement, in ms
+   * @param options.signal cuts the connection off when it aborts, which rolls the transaction back
+   * @throws what `work` throws, after the rollback
+   */
+  async transaction<T>(
+    work: (run: WorkerStatement) => Promise<T>,
+    { deadline, signal }: { deadline: number; signal: AbortSignal },
+  ): Promise<T> {
+    signal.throwIfAborted();
+    return this.watched(async () => {
+      const client = await this.pool.connect();
+      let released = false;
+      const release = (broken: boolean): void => {
+        if (released) return;
+        released = true;
+        client.release(broken);
+      };
+      const cutOff = (): void => release(true);
+      // Without a listener the death of a connection between two statements would end the process.
+      const ignore = (): void => {};
+      client.on('error', ignore);
+      signal.addEventListener('abort', cutOff, { once: true });
+      const run: WorkerStatement = async <Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> => {
+        const statement: QueryConfig & { query_timeout: number } = { text, values, query_timeout: deadline };
+        return (await client.query<Row & Record<string, unknown>>(statement)).rows;
+      };
+      try {
+        await run('BEGIN');
+        const result = await work(run);
+        await run('COMMIT');
+        client.off('error', ignore);
+        release(false);
+        return result;
+      } catch (error) {
+        release(true);
+        throw error;
+      } finally {
+        signal.removeEventListener('abort', cutOff);
+      }
+    }, signal);
+  }
+
+  /** After the hooks in which workers write their last outcomes and a clean-up ends. */
+  onApplicationShutdown(): Promise<void> {
+    return this.close();
+  }
+
+  close(): Promise<void> {
+    this.ended ??= within(closePatience, this.pool.end());
+    return this.ended;
+  }
+
+  /** Logs when PostgreSQL goes away and when it comes back: once for each change. */
+  private async watched<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     try {
-      const { rows } = await this.pool.query<Row>({ name, text, values });
+      const result = await work();
       if (this.down) {
         this.down = false;
         this.logger.log('PostgreSQL answers again: workers go on.');
       }
-      return rows;
+      return result;
     } catch (error) {
-      if (!this.down && isOutage(error)) {
+      if (!this.down && isOutage(error) && !signal?.aborted) {
         this.down = true;
         this.logger.error(`PostgreSQL does not answer (${codeOf(error)}): workers wait and try again.`);
       }
       throw error;
     }
   }
-
-  async close(): Promise<void> {
-    await this.pool.end();
-  }
 }
+
+/** Runs one statement of a transaction and gives its rows. */
+export type WorkerStatement = <Row extends object>(text: string, values?: unknown[]) => Promise<Row[]>;
 
 /** True when the server could not be asked, as opposed to a statement that it refused. */
 export function isOutage(error: unknown): boolean {
@@ -74,4 +136,11 @@ export function isOutage(error: unknown): boolean {
 export function codeOf(error: unknown): string {
   const code = (error as { code?: unknown } | undefined)?.code;
   return typeof code === 'string' ? code : error instanceof Error ? error.constructor.name : typeof error;
+}
+
+/** Waits for `work`, but no longer than `ms`. */
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  const waited = new AbortController();
+  await Promise.race([work, sleep(ms, undefined, { signal: waited.signal }).catch(() => undefined)]);
+  waited.abort();
 }

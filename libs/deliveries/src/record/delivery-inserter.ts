@@ -2,7 +2,14 @@ import type { QueryRunner } from 'typeorm';
 import { DedupeConflictError, DedupeUnsettledError, DeliveriesError } from '../errors';
 import { takeOrdinalsSql } from '../order/ordinals.sql';
 import type { CheckedDraft, CheckedEvent } from './check-draft';
-import { dedupeHoldersSql, insertDedupedSql, insertSql, survivingEventsSql, takeBackSql } from './insert.sql';
+import {
+  dedupeHoldersSql,
+  insertDedupedSql,
+  insertSql,
+  neverInsertedSql,
+  survivingEventsSql,
+  takeBackSql,
+} from './insert.sql';
 
 /** What became of a draft. */
 export interface RecordedDelivery {
@@ -19,6 +26,8 @@ export interface RecordedDelivery {
 
 export interface NewEvent extends CheckedEvent {
   readonly id: string;
+  /** The deliveries that it causes. */
+  readonly deliveryIds: readonly string[];
 }
 
 export interface NewDelivery {
@@ -31,7 +40,10 @@ export interface NewDelivery {
   readonly recorded: { -readonly [K in keyof RecordedDelivery]: RecordedDelivery[K] };
 }
 
-/** A row that is in the way can vanish again and again only if somebody deletes as fast as we look. */
+/**
+ * A row that is in the way can vanish again and again only if somebody deletes as fast as we look. What is tried again comes
+ * after keys that this call holds already, so such a clean-up is also what can leave a deadlock for PostgreSQL to end (40P01).
+ */
 const dedupeTries = 20;
 
 /** Writes events and deliveries on the caller's own connection. */
@@ -41,6 +53,7 @@ export class DeliveryInserter {
   private readonly insertDeduped: string;
   private readonly dedupeHolders: string;
   private readonly survivingEvents: string;
+  private readonly neverInserted: string;
   private readonly takeBackText: string;
 
   constructor(schema: string) {
@@ -49,6 +62,7 @@ export class DeliveryInserter {
     this.insertDeduped = insertDedupedSql(schema);
     this.dedupeHolders = dedupeHoldersSql(schema);
     this.survivingEvents = survivingEventsSql(schema);
+    this.neverInserted = neverInsertedSql(schema);
     this.takeBackText = takeBackSql(schema);
   }
 
@@ -74,6 +88,7 @@ export class DeliveryInserter {
       events.map((event) => event.payload),
       events.map((event) => event.actor),
       ...columns(plain),
+      events.map((event) => `{${event.deliveryIds.join(',')}}`),
     ]);
     for (const { recorded } of plain) recorded.state = 'inserted';
   }
@@ -128,6 +143,11 @@ export class DeliveryInserter {
   private async takeBack(runner: QueryRunner, deliveries: NewDelivery[]): Promise<void> {
     const inserted = deliveries.filter(({ recorded }) => recorded.state === 'inserted');
     if (inserted.length > 0) await runner.query(this.takeBackText, [inserted.map(({ id }) => id)]);
+  }
+
+  /** Tells clean-up of deliveries that their events, which are written already, name and that turned out to be duplicates. */
+  async noteNeverInserted(runner: QueryRunner, deliveries: NewDelivery[]): Promise<void> {
+    await runner.query(this.neverInserted, [[...new Set(deliveries.map(({ eventId }) => eventId))]]);
   }
 
   private async tryInsertOnce(runner: QueryRunner, deliveries: NewDelivery[]): Promise<NewDelivery[]> {

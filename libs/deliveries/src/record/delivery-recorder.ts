@@ -5,7 +5,7 @@ import type { DeliveryEvent } from '../delivery/delivery';
 import type { DeliveryDraft } from '../delivery/draft';
 import type { ChannelHandler } from '../channel/channel.decorator';
 import type { ChannelRegistry } from '../channel/channel-registry';
-import { connectionOf, type Transaction } from './caller-transaction';
+import { connectionOf, type Transaction } from '../database/caller-transaction';
 import { checkDraft, checkDraftList, checkEvent, type CheckedDraft } from './check-draft';
 import type { DeliveryInserter, NewDelivery, NewEvent, RecordedDelivery } from './delivery-inserter';
 
@@ -119,13 +119,15 @@ export class DeliveryRecorder {
       const runner = tx.queryRunner!;
       const waiting: NewDelivery[] = [];
       this.deferred.set(runner, waiting);
+      let result: T;
       try {
-        const result = await work(tx);
-        await this.insertDeferred(runner, waiting);
-        return result;
+        result = await work(tx);
       } finally {
+        // A record that nobody awaited may still come: it must not join a list that has been inserted already.
         this.deferred.delete(runner);
       }
+      await this.insertDeferred(runner, waiting);
+      return result;
     });
   }
 
@@ -145,7 +147,7 @@ export class DeliveryRecorder {
    */
   private async insert(
     runner: QueryRunner,
-    events: NewEvent[],
+    events: Omit<NewEvent, 'deliveryIds'>[],
     deliveries: NewDelivery[],
     { skipIdleEvent = false } = {},
   ): Promise<void> {
@@ -155,7 +157,7 @@ export class DeliveryRecorder {
     else await this.inserter.takeKeys(runner, keyed);
     const ready = waiting ? deliveries.filter((delivery) => !isKeyed(delivery)) : deliveries;
     const idle = deliveries.every(({ recorded }) => recorded.state === 'duplicate');
-    if (!(skipIdleEvent && idle)) await this.inserter.insertPlain(runner, events, ready);
+    if (!(skipIdleEvent && idle)) await this.inserter.insertPlain(runner, withDeliveryIds(events, deliveries), ready);
   }
 
   private async insertDeferred(runner: QueryRunner, waiting: NewDelivery[]): Promise<void> {
@@ -164,10 +166,21 @@ export class DeliveryRecorder {
     const still = waiting.filter(({ eventId }) => surviving.has(eventId));
     await this.inserter.takeKeys(runner, still);
     await this.inserter.insertPlain(runner, [], still);
+    const duplicates = still.filter(({ recorded }) => recorded.state === 'duplicate');
+    if (duplicates.length > 0) await this.inserter.noteNeverInserted(runner, duplicates);
   }
 }
 
 const isKeyed = ({ draft }: NewDelivery): boolean => draft.orderingKey !== null || draft.dedupeKey !== null;
+
+/** Events with the ids of what they cause, which clean-up asks for; a duplicate is not caused by its event. */
+function withDeliveryIds(events: Omit<NewEvent, 'deliveryIds'>[], deliveries: NewDelivery[]): NewEvent[] {
+  const caused = new Map(events.map(({ id }) => [id, [] as string[]]));
+  for (const { id, eventId, recorded } of deliveries) {
+    if (recorded.state !== 'duplicate') caused.get(eventId)?.push(id);
+  }
+  return events.map((event) => ({ ...event, deliveryIds: caused.get(event.id)! }));
+}
 
 function newDelivery(eventId: string, draft: CheckedDraft): NewDelivery {
   const id = uuidv7();

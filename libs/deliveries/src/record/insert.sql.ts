@@ -5,13 +5,14 @@
  * Times are written with `clock_timestamp()`: `now()` is when the caller's transaction began, which may be minutes ago.
  *
  * $1 to $4 events: ids, types, payloads, actors · $5 ids · $6 events' ids · $7 channels · $8 destinations · $9 recipients ·
- * $10 payloads · $11 not before · $12 deadlines · $13 ordering keys · $14 ordinals
+ * $10 payloads · $11 not before · $12 deadlines · $13 ordering keys · $14 ordinals · $15 of events, again: ids of the
+ * deliveries that each causes, as text, since unnest would flatten arrays of arrays
  */
 export const insertSql = (schema: string): string => `
 WITH event AS (
-  INSERT INTO ${schema}.events (id, type, payload, actor, occurred_at)
-  SELECT e.id, e.type, e.payload::jsonb, e.actor, clock_timestamp()
-    FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) AS e (id, type, payload, actor)
+  INSERT INTO ${schema}.events (id, type, payload, actor, delivery_ids, occurred_at)
+  SELECT e.id, e.type, e.payload::jsonb, e.actor, e.delivery_ids::uuid[], clock_timestamp()
+    FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $15::text[]) AS e (id, type, payload, actor, delivery_ids)
 )
 INSERT INTO ${schema}.deliveries
        (id, event_id, channel, destination, recipient, payload, due_at, deadline, ordering_key, ordinal, created_at)
@@ -65,6 +66,13 @@ SELECT n.id AS draft_id, d.id,
  * $1 ids
  */
 export const takeBackSql = (schema: string): string => `DELETE FROM ${schema}.deliveries WHERE id = ANY($1::uuid[])`;
+
+/**
+ * An event written before its deliveries, whose draft turned out to be a duplicate: to clean-up it is as if that delivery
+ * had been deleted. $1 ids of events
+ */
+export const neverInsertedSql = (schema: string): string => `
+INSERT INTO ${schema}.delivery_removals (event_id, removed_at) SELECT id, clock_timestamp() FROM unnest($1::uuid[]) AS e (id)`;
 
 /** Which of the events still exist in this transaction: a savepoint that was rolled back took its own away. $1 ids */
 export const survivingEventsSql = (schema: string): string =>

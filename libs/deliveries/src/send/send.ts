@@ -41,6 +41,8 @@ export async function send(
   let graceTimer: NodeJS.Timeout | undefined;
   const stop = (kind: string): void => {
     if (abort.signal.aborted) return;
+    // A channel that never returns would leave it to hold a process that is to end.
+    clearTimeout(timer);
     abort.abort(new AttemptAbortedError(kind));
     graceTimer = setTimeout(() => abandon(aborted(kind)), abortGrace);
   };
@@ -63,13 +65,16 @@ const aborted = (kind: string): Sent['outcome'] =>
   kind === shutdownKind ? { type: 'interrupted', kind } : retry(kind);
 
 async function callChannel(channel: ChannelHandler, delivery: Delivery, attempt: Attempt): Promise<Sent['outcome']> {
+  const abortedFor = (): string | undefined =>
+    attempt.signal.reason instanceof AttemptAbortedError ? attempt.signal.reason.kind : undefined;
   try {
-    const outcome: unknown = await channel.send(delivery, attempt);
-    return checkedOutcome(outcome);
+    const outcome = checkedOutcome(await channel.send(delivery, attempt));
+    // A client that was aborted may say so instead of throwing. The receiver did nothing wrong, so nobody waits for it.
+    return outcome.type === 'retry' && abortedFor() === shutdownKind ? aborted(shutdownKind) : outcome;
   } catch (error) {
     // Whatever class an aborted call throws, the reason is ours.
-    const reason: unknown = attempt.signal.reason;
-    return reason instanceof AttemptAbortedError ? aborted(reason.kind) : retry(kindOfThrown(error));
+    const kind = abortedFor();
+    return kind === undefined ? retry(kindOfThrown(error)) : aborted(kind);
   }
 }
 

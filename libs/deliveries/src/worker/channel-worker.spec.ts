@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Channel } from '../channel/channel-registry';
 import type { Claimer } from '../claim/claimer';
 import { ChannelWorker } from './channel-worker';
@@ -61,4 +62,22 @@ it('leaves no timer behind when it stops while a look is on its way back', async
   await jest.advanceTimersByTimeAsync(60);
   await stopped;
   expect(jest.getTimerCount()).toBe(0);
+});
+
+it('looks after its rest, as a wake-up during it asked, even if the timer of the rest fires early', async () => {
+  const { worker, looks } = workerOf(() => 5);
+  // Timers go by the cached time of the event loop, which can be behind the clock: here, by half of all time.
+  const real = performance.now.bind(performance);
+  const clock = jest.spyOn(performance, 'now').mockImplementation(() => real() / 2);
+  try {
+    worker.wakeForHeads();
+    await delay(8);
+    worker.wakeForHeads();
+    const end = real() + 2_000;
+    while (looks() < 2 && real() < end) await delay(1);
+    expect(looks()).toBe(2);
+  } finally {
+    clock.mockRestore();
+    await worker.stop();
+  }
 });

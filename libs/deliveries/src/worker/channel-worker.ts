@@ -92,10 +92,12 @@ export class ChannelWorker {
     if (slots === 0 || !this.lookForDue) return 0;
     this.lookForDue = false;
     const { name, lease } = this.channel;
-    const claims = await this.claimer.claim(name, slots, lease, this.bound.next(performance.now()));
-    this.bound.observe(slots, claims.length, claims.at(-1)?.wasDueAt ?? 0);
-    if (claims.length === slots) this.lookForDue = true;
-    return this.startAll(claims);
+    return this.startAll(async () => {
+      const claims = await this.claimer.claim(name, slots, lease, this.bound.next(performance.now()));
+      this.bound.observe(slots, claims.length, claims.at(-1)?.wasDueAt ?? 0);
+      if (claims.length === slots) this.lookForDue = true;
+      return claims;
+    });
   }
 
   private async claimHeads(): Promise<number> {
@@ -104,10 +106,12 @@ export class ChannelWorker {
     if (slots === 0 || !this.lookForHeads || began < this.headsNotBefore) return 0;
     this.lookForHeads = false;
     const { name, lease } = this.channel;
-    const { claims, more } = await this.claimer.claimHeads(name, slots, lease, this.cursor);
-    if (more) this.lookForHeads = true;
-    if (claims.length === 0) this.restFromHeads(performance.now() - began);
-    return this.startAll(claims);
+    return this.startAll(async () => {
+      const { claims, more } = await this.claimer.claimHeads(name, slots, lease, this.cursor);
+      if (more) this.lookForHeads = true;
+      if (claims.length === 0) this.restFromHeads(performance.now() - began);
+      return claims;
+    });
   }
 
   private restFromHeads(took: number): void {
@@ -115,13 +119,24 @@ export class ChannelWorker {
     const rest = Math.min(longestPause, scanRest * took);
     this.headsNotBefore = performance.now() + rest;
     clearTimeout(this.headsTimer);
-    this.headsTimer = setTimeout(() => this.refill(), rest + 1);
+    this.headsTimer = setTimeout(() => {
+      // The timer itself ends the rest: it can fire a fraction of a millisecond before the clock says so, and nothing else
+      // would come by to look.
+      this.headsNotBefore = 0;
+      this.refill();
+    }, rest);
   }
 
-  private async startAll(claims: readonly Claim[]): Promise<number> {
-    if (this.stopping) await this.claimer.giveBack(claims, (claim) => claim.wasDueAt);
-    else for (const claim of claims) this.start(claim);
-    return claims.length;
+  private async startAll(claim: () => Promise<readonly Claim[]>): Promise<number> {
+    this.gate.enter();
+    try {
+      const claims = await claim();
+      if (this.stopping) await this.claimer.giveBack(claims, ({ wasDueAt }) => wasDueAt);
+      else for (const each of claims) this.start(each);
+      return claims.length;
+    } finally {
+      this.gate.leave();
+    }
   }
 
   private freeSlots(): number {
@@ -166,9 +181,12 @@ export class ChannelWorker {
   }
 
   private start(claim: Claim): void {
-    if (claim.crashes >= soloFromCrashes) this.untilDecided(this.startAlone(claim));
-    else if (this.gate.enter()) void this.occupySlot(claim).finally(() => this.gate.leave());
-    else this.untilDecided(this.giveBackLater(claim));
+    if (claim.crashes < soloFromCrashes) {
+      this.gate.enter();
+      void this.occupySlot(claim).finally(() => this.gate.leave());
+    } else {
+      this.untilDecided(this.gate.open ? this.startAlone(claim) : this.giveBackLater(claim));
+    }
   }
 
   private untilDecided(decision: Promise<void>): void {
@@ -202,11 +220,13 @@ export class ChannelWorker {
   }
 
   /**
-   * A suspect holds this process up, or must wait for another one: this one's turn comes in a moment, here or elsewhere.
-   * Elsewhere, and so at once, when this process stops.
+   * A suspect that must wait for another one: its turn comes in a moment, here or elsewhere. Elsewhere, and so at once,
+   * when this process stops.
    */
   private async giveBackLater(claim: Claim): Promise<void> {
     const dueAt = this.stopping ? claim.wasDueAt : (claim.claimedAt + 500 + Math.random() * 1_000) * 1_000;
+    this.gate.enter();
     await this.claimer.giveBack([claim], () => dueAt).catch(() => undefined);
+    this.gate.leave();
   }
 }

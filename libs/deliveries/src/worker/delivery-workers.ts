@@ -4,8 +4,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { Claimer } from '../claim/claimer';
-import { connectionOptionsOf } from '../database/connection-options';
-import { WorkerDatabase } from '../database/worker-database';
+import type { WorkerDatabase } from '../database/worker-database';
 import type { ResolvedOptions } from '../deliveries.options';
 import type { AttemptTally } from '../observe/attempt-tally';
 import type { Channel, ChannelRegistry } from '../channel/channel-registry';
@@ -17,8 +16,6 @@ import { SoloGate } from './solo-gate';
 
 /** How long a stop waits for outcomes and given-back claims to be written when PostgreSQL is slow or away, in ms. */
 const writePatience = 5_000;
-/** How long it waits for connections to close after that: one that is frozen never does. In ms. */
-const closePatience = 1_000;
 
 /** The workers of this process: starts them with the application, wakes them in time, and stops them in order. */
 export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -27,13 +24,13 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
   private readonly workers: ChannelWorker[] = [];
   private readonly polls: string[] = [];
   private readonly gate = new SoloGate(() => this.wake());
-  private database: WorkerDatabase | undefined;
   private settler: Settler | undefined;
   private deliverClaim: DeliverClaim | undefined;
   private stopping: Promise<void> | undefined;
 
   constructor(
     private readonly dataSource: DataSource,
+    private readonly database: WorkerDatabase,
     private readonly channels: ChannelRegistry,
     private readonly scheduler: SchedulerRegistry,
     private readonly tally: AttemptTally,
@@ -47,8 +44,7 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
     const { run } = this.options;
     const channels = this.channels.all().filter(({ name, workers }) => workers > 0 && (!run || run.includes(name)));
     if (channels.length === 0) return;
-    const { connection, poolSize, schema } = this.options;
-    this.database = new WorkerDatabase({ ...connectionOptionsOf(this.dataSource), max: poolSize, ...connection });
+    const { schema } = this.options;
     const claimer = new Claimer(this.database, `"${schema}"`);
     const settler = (this.settler = new Settler(this.database, `"${schema}"`));
     this.deliverClaim = new DeliverClaim(
@@ -57,7 +53,7 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
       this.dataSource,
       this.tally,
       this.shutdown.signal,
-      (channel) => this.of(channel).forEach((worker) => worker.wakeForHeads()),
+      (channel) => this.wakeForHead(channel),
     );
     for (const channel of channels) {
       for (let count = 0; count < channel.workers; count += 1) {
@@ -87,7 +83,7 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
     return this.stopping;
   }
 
-  /** Claims nothing more, lets sends end, aborts those that take too long, writes their outcomes, lets go of PostgreSQL. */
+  /** Claims nothing more, lets sends end, aborts those that take too long, writes their outcomes. */
   private async stop(): Promise<void> {
     for (const name of this.polls) if (this.scheduler.doesExist('interval', name)) this.scheduler.deleteInterval(name);
     this.deliverClaim?.stopChaining();
@@ -104,11 +100,16 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
     }
     await within(writePatience, Promise.all([claimsEnded, deliveries.settled()]));
     this.settler?.close();
-    await within(closePatience, this.database!.close());
   }
 
   private of(channel: string): ChannelWorker[] {
     return this.workers.filter((worker) => worker.channel.name === channel);
+  }
+
+  /** One look is enough to find one head: by a worker with room, or by the first that gets some. */
+  private wakeForHead(channel: string): void {
+    const workers = this.of(channel);
+    (workers.find((worker) => worker.hasRoom) ?? workers[0]!).wakeForHeads();
   }
 
   /** A worker found more than it has slots for: those with room help. */

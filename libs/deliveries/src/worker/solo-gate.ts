@@ -1,9 +1,11 @@
 /**
- * Lets one suspect delivery, whose workers vanished before, be sent while nothing else is: if it ends the process again,
- * it takes no innocent delivery with it.
+ * Lets one suspect delivery, whose workers vanished before, be sent while this process holds no other claim: if it ends the
+ * process again, it takes no innocent delivery with it. A claim that is merely on its way here, or on its way back, would
+ * count a crash as well.
  */
 export class SoloGate {
-  private sending = 0;
+  /** Claims being asked for, sends, claims being given back. */
+  private holding = 0;
   private alone = false;
   private idle: (() => void) | undefined;
   private closed = false;
@@ -17,16 +19,14 @@ export class SoloGate {
     return !this.alone && this.idle === undefined;
   }
 
-  /** Counts an ordinary send in; false while a suspect is being sent, and then nothing may start. */
-  enter(): boolean {
-    if (this.alone) return false;
-    this.sending += 1;
-    return true;
+  /** Counts something in that holds claims, or is about to: a suspect waits until it has left. */
+  enter(): void {
+    this.holding += 1;
   }
 
   leave(): void {
-    this.sending -= 1;
-    if (this.sending === 0) this.idle?.();
+    this.holding -= 1;
+    if (this.holding === 0) this.idle?.();
   }
 
   /** From now on no suspect is sent; one that waits for its turn waits no longer. */
@@ -36,14 +36,14 @@ export class SoloGate {
   }
 
   /**
-   * Waits until nothing is being sent, then runs `work` alone.
+   * Waits until no other claim is held, then runs `work` alone.
    * @param patience ms after which it gives up waiting
    * @returns false when `work` was not run: another suspect had come first, or the others took too long,
    *   or the gate was closed
    */
   async runAlone(work: () => Promise<void>, patience: number): Promise<boolean> {
     if (!this.open || this.closed) return false;
-    if (this.sending > 0 && !(await this.becomesIdle(patience))) return false;
+    if (this.holding > 0 && !(await this.becomesIdle(patience))) return false;
     this.alone = true;
     try {
       await work();
@@ -62,7 +62,7 @@ export class SoloGate {
         resolve(false);
       };
       this.idle = () => {
-        // Here, not after the await: in between, a claim that comes back could start something.
+        // Here, not after the await: in between, a worker could ask for a claim.
         this.alone = true;
         clearTimeout(timer);
         resolve(true);

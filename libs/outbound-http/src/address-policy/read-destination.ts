@@ -1,7 +1,7 @@
 import { isIPv4 } from 'node:net';
-import { domainToUnicode } from 'node:url';
-import { readAddress } from './address';
 import { judgeAddress, type AddressRules, type Profile } from './classify-address';
+import { readHost } from './read-host';
+import { readText } from './read-text';
 import type { AddressReason, UrlReason, Verdict } from './reasons';
 
 /** A destination whose text has passed. A name's addresses are still to be judged; a literal's has been. */
@@ -84,84 +84,6 @@ function parse(text: string): URL | undefined {
   } catch {
     return undefined;
   }
-}
-
-const MAX_LENGTH = 2048;
-/** Control characters, every kind of space and separator, halves of surrogate pairs, and the backslash. */
-const FORBIDDEN = /[\p{Cc}\p{Z}\p{Cs}\\]/u;
-const AUTHORITY = /^https?:\/\/([^/?]+)/i;
-const HOST_AND_PORT = /^(\[[^\]]*\]|[^:]+)(?::(\d*))?$/;
-
-function readText(text: unknown): { host: string } | { reason: UrlReason } {
-  if (typeof text !== 'string') {
-    return { reason: 'malformed' };
-  }
-  if (text.length > MAX_LENGTH) {
-    return { reason: 'too-long' };
-  }
-  if (FORBIDDEN.test(text)) {
-    return { reason: 'forbidden-character' };
-  }
-  if (text.includes('#')) {
-    return { reason: 'fragment' };
-  }
-  const authority = AUTHORITY.exec(text)?.[1];
-  if (authority === undefined) {
-    return { reason: /^https:/i.test(text) ? 'malformed' : 'not-https' };
-  }
-  if (authority.includes('@')) {
-    return { reason: 'credentials' };
-  }
-  const [, host, port = ''] = HOST_AND_PORT.exec(authority) ?? [];
-  if (host === undefined) {
-    return { reason: 'malformed' };
-  }
-  if (port !== '' && (Number(port) === 0 || Number(port) > 65535)) {
-    return { reason: 'port' };
-  }
-  return { host };
-}
-
-type Host = { hostname: string; literal: boolean } | { reason: AddressReason | UrlReason };
-
-/** Compares the host as written with the host as parsed, and holds names to the form that DNS can answer. */
-function readHost(written: string, parsed: string): Host {
-  if (written.startsWith('[')) {
-    const [inside, understood] = [readAddress(written.slice(1, -1)), readAddress(parsed.slice(1, -1))];
-    return inside && inside.toString() === understood?.toString()
-      ? { hostname: parsed.slice(1, -1), literal: true }
-      : { reason: 'not-an-address' };
-  }
-  if (parsed.endsWith('.')) {
-    return { reason: 'trailing-dot' };
-  }
-  // Only ASCII letters are folded: folding all of Unicode would let a Kelvin sign pass for the letter k.
-  const folded = written.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
-  if (folded !== parsed && folded !== domainToUnicode(parsed)) {
-    return { reason: 'host-not-canonical' };
-  }
-  if (isIPv4(parsed)) {
-    return { hostname: parsed, literal: true };
-  }
-  return readName(parsed);
-}
-
-/** RFC 1035 section 2.3.4 lengths; the underscore is no host name letter, yet names with one resolve and are in use. */
-const LABEL = /^[a-z0-9_-]{1,63}$/;
-const MAX_NAME = 253;
-
-function readName(name: string): Host {
-  const labels = name.split('.');
-  if (labels.at(-1) === 'localhost') {
-    return { reason: 'localhost' };
-  }
-  if (labels.length < 2) {
-    return { reason: 'single-label' };
-  }
-  if (name.length > MAX_NAME || !labels.every((label) => LABEL.test(label))) {
-    return { reason: 'name-not-valid' };
-  }
-  return { hostname: name, literal: false };
 }
 
 function isLoopback(literal: string): boolean {

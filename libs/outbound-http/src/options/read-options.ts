@@ -1,11 +1,9 @@
 import { X509Certificate } from 'node:crypto';
 import type { Profile } from '../address-policy/classify-address';
 import { neverAllowed, overlap, readRange, type Range } from '../address-policy/range';
-import { InvalidOptionsError } from '../errors';
 import { dnsResolver } from '../resolve/dns-resolver';
 import type { Resolver } from '../resolve/resolver';
-import { readDuration } from './duration';
-import { nearestName } from './nearest-name';
+import { duration, flag, invalid, isRecord, refuseUnknown } from './option-rules';
 import type { OutboundHttpOptions } from './outbound-http-options';
 import type { PoolLimits, Settings } from './settings';
 
@@ -47,15 +45,6 @@ export function readOptions(options: OutboundHttpOptions): Settings {
     resolver: resolver(options.resolver),
     keepAlive: keepAlive(options.keepAlive ?? {}),
   };
-}
-
-/** Whole milliseconds, up to an hour. */
-function duration(option: string, given: unknown, fallback: number, least: number): number {
-  const value = given === undefined ? fallback : readDuration(given);
-  if (value === undefined || value < least || value > 3_600_000) {
-    throw invalid(option, `must be ${least} ms to 1 h`, given, "write milliseconds or a text like '10s'");
-  }
-  return Math.round(value);
 }
 
 function profile(given: unknown): Profile {
@@ -136,29 +125,6 @@ function keepAlive(given: unknown): PoolLimits {
     idleTimeout: duration('keepAlive.idleTimeout', given.idleTimeout, 4000, 1),
     maxAge: duration('keepAlive.maxAge', given.maxAge, 60_000, 1),
   };
-}
-
-function flag(option: string, given: unknown, fallback: boolean): boolean {
-  if (given === undefined || typeof given === 'boolean') {
-    return given ?? fallback;
-  }
-  throw invalid(option, 'must be true or false', given, 'write one of them, without quotes');
-}
-
-function refuseUnknown(prefix: string, given: object, known: readonly string[]): void {
-  const unknown = Object.keys(given).find((name) => !known.includes(name));
-  if (unknown !== undefined) {
-    const near = `${prefix}${nearestName(unknown, known)}`;
-    throw new InvalidOptionsError(`option ${prefix}${unknown} is not known; the nearest known name is ${near}.`);
-  }
-}
-
-function invalid(option: string, rule: string, given: unknown, advice: string): InvalidOptionsError {
-  return new InvalidOptionsError(`option ${option} ${rule}, got ${JSON.stringify(given) ?? 'undefined'}; ${advice}.`);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isResolver(value: unknown): value is Resolver {

@@ -2,32 +2,17 @@ import { createSecureContext, rootCertificates } from 'node:tls';
 import type { Profile } from '../address-policy/classify-address';
 import { readDestination, type Destination, type DestinationRules } from '../address-policy/read-destination';
 import type { RefusalReason, Verdict } from '../address-policy/reasons';
-import { InvalidRequestError } from '../errors';
-import { readDuration, type Duration } from '../options/duration';
 import type { OutboundHttpOptions } from '../options/outbound-http-options';
 import { readOptions } from '../options/read-options';
 import type { Settings } from '../options/settings';
 import { resolveDestination, resolveLiteral, type Resolution } from '../resolve/resolve-destination';
+import { readLimits, readProfile, type PostOptions, type RequestOptions } from './attempt-options';
 import { ConnectionPool } from './connection-pool';
 import { Deadline, type Stopped } from './deadline';
 import { exchange } from './exchange';
 import { readRequest, type OutboundRequest } from './read-request';
 import type { OutboundResult } from './result';
 import { TlsSessions } from './tls-sessions';
-
-/** The limits and the profile of one request, where they differ from the client's. */
-export interface AttemptOptions {
-  profile?: Profile | undefined;
-  /** For the whole attempt. */
-  timeout?: Duration | undefined;
-  /** For name look-up, TCP and TLS. */
-  connectTimeout?: Duration | undefined;
-  /** Ends the attempt as `unreachable`, kind `aborted`. */
-  signal?: AbortSignal | undefined;
-}
-
-export type PostOptions = Omit<OutboundRequest, 'method'> & AttemptOptions;
-export type RequestOptions = OutboundRequest & AttemptOptions;
 
 /** What an operator's log is told of a refusal; a caller never sees the address. */
 export interface RefusedDestination {
@@ -71,17 +56,15 @@ export class OutboundHttp {
       return this.#refused(verdict.reason, verdict.address);
     }
     const { destination } = verdict;
-    const deadline = new Deadline(this.#limits(options));
+    const deadline = new Deadline(readLimits(options, this.#settings));
     try {
-      const resolved = destination.literal
-        ? resolveLiteral(destination)
-        : await this.#resolve(destination, rules, deadline);
+      // The caller's signal may have fired before the first step: then not even a name is asked for.
+      const resolved =
+        deadline.stopped ??
+        (destination.literal ? resolveLiteral(destination) : await this.#resolve(destination, rules, deadline));
       switch (resolved.type) {
         case 'resolved':
-          // The caller's signal may have fired before the first step.
-          return (
-            deadline.stopped ?? (await this.#send({ destination, addresses: resolved.addresses, deadline }, request))
-          );
+          return await this.#send({ destination, addresses: resolved.addresses, deadline }, request);
         case 'refused':
           return this.#refused(resolved.reason, resolved.address);
         case 'unresolved':
@@ -135,26 +118,6 @@ export class OutboundHttp {
 
   #rules(profile: Profile | undefined): DestinationRules {
     const { deny, allow, testMode } = this.#settings;
-    return { profile: profile ?? this.#settings.profile, deny, allow, testMode };
+    return { profile: readProfile(profile, this.#settings), deny, allow, testMode };
   }
-
-  #limits({ timeout, connectTimeout, signal }: AttemptOptions): ConstructorParameters<typeof Deadline>[0] {
-    const total = limit('timeout', timeout) ?? this.#settings.timeout;
-    return {
-      timeout: total,
-      connectTimeout: limit('connectTimeout', connectTimeout) ?? this.#settings.connectTimeout,
-      signal,
-    };
-  }
-}
-
-function limit(name: string, given: Duration | undefined): number | undefined {
-  if (given === undefined) {
-    return undefined;
-  }
-  const value = readDuration(given);
-  if (value === undefined || value <= 0 || value > 3_600_000) {
-    throw new InvalidRequestError('INVALID_TIMEOUT', `${name} must be above 0 and at most 1 h; got ${String(given)}.`);
-  }
-  return value;
 }

@@ -2,9 +2,9 @@ import { Inject } from '@nestjs/common';
 import { Command, CommandRunner, Option } from 'nest-commander';
 import { currentVersion, migrationScript } from 'nest-deliveries/migrations';
 import { DataSource } from 'typeorm';
-import { migrateSchema, schemaStatus } from '../../database/schema';
-import { commandSchemaToken, commandDataSourceToken } from '../command-tokens';
-import { exitAfterUsage, exitCodes, reasonOf, reportFailure } from '../exit';
+import { migrateSchema, schemaStatus } from '../database/schema';
+import { commandSchemaToken, commandDataSourceToken } from './command-tokens';
+import { exitAfterUsage, exitCodes, reasonOf, reportFailure } from './exit';
 
 interface MigrateOptions {
   readonly status?: true;

@@ -3,7 +3,7 @@ import { defaultSchema, quoteSchema } from 'nest-deliveries/migrations';
 import { DataSource } from 'typeorm';
 import { DeliveriesOptionsError } from '../errors';
 import { commandDataSourceToken, commandSchemaToken } from './command-tokens';
-import { MigrateCommand } from './commands/migrate.command';
+import { MigrateCommand } from './migrate.command';
 
 /** What `DeliveriesCommandModule.forRoot` takes: as for `DeliveriesModule`. */
 export interface DeliveriesCommandOptions {

@@ -1,0 +1,216 @@
+import type { Type } from '@nestjs/common';
+import type { DataSource, EntityManager } from 'typeorm';
+import { v7 as uuidv7 } from 'uuid';
+import type { ChannelHandler } from '../channel/channel.decorator';
+import type { ChannelRegistry } from '../channel/channel-registry';
+import { connectionOf, type Transaction } from '../database/caller-transaction';
+import type { DeliveryStatus } from '../delivery/status';
+import { DeliveryNotFoundError, DeliveryStateError, OrderedPurgeError } from '../errors';
+import { cancelSql } from './cancel.sql';
+import { checkActor, cursorAfter, isUuid, listParameters, recipientJson, type DeliveryFilter } from './check-request';
+import {
+  detailOf,
+  summaryOf,
+  type DeliveryDetail,
+  type DeliveryPage,
+  type DetailRow,
+  type SummaryRow,
+} from './delivery-view';
+import { listSql } from './list.sql';
+import { purgeSql } from './purge.sql';
+import { retrySql } from './retry.sql';
+import { showSql, wasAbandonedSql } from './show.sql';
+
+/** What a retry did. */
+export interface RetriedDelivery {
+  /** When it is sent again: now, or when an attempt that was cancelled in flight cannot reach the receiver any more. */
+  readonly dueAt: Date;
+  /** Deliveries behind it in its key whose age restarted with its own. */
+  readonly restartedBehind: number;
+}
+
+/** What a cancel met. */
+export interface CancelledDelivery {
+  readonly was: DeliveryStatus;
+  /** It was being sent: the attempt may still reach the receiver, and its outcome is dropped. */
+  readonly wasInFlight: boolean;
+}
+
+/** Pages and details are for people, who would not wait longer. */
+const readTimeout = "SET LOCAL statement_timeout = '3s'";
+
+// Each type argument stands in both directions (what `deliveries` gives, what `send` takes): only `any` fits every channel.
+type AnyChannel = ChannelHandler<any, any, any>;
+
+/**
+ * What operators do with deliveries. Every retry and cancel is recorded as an event, with who did it, in the same transaction.
+ * The admin routes, the dashboard and the commands call this and hold no rules of their own.
+ */
+export class DeliveryOperations {
+  private readonly retryText: string;
+  private readonly cancelText: string;
+  private readonly listText: string;
+  private readonly showText: string;
+  private readonly wasAbandoned: string;
+  private readonly purgeText: string;
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly channels: ChannelRegistry,
+    schema: string,
+    /** Called when something of a channel may have become due. */
+    private readonly onDue: (channel: string) => void,
+  ) {
+    this.retryText = retrySql(schema);
+    this.cancelText = cancelSql(schema);
+    this.listText = listSql(schema);
+    this.showText = showSql(schema);
+    this.wasAbandoned = wasAbandonedSql(schema);
+    this.purgeText = purgeSql(schema);
+  }
+
+  /**
+   * Sends a failed delivery again, now, with a new `maxAge`; or a cancelled one that has no ordering key, where its channel
+   * allows that. Its id and its history stay, and so does its deadline.
+   *
+   * @param options.restartAgeBehind the age of all that waits behind it in its key restarts too: it was in their way
+   * @throws DeliveryNotFoundError, DeliveryStateError, InvalidRequestError
+   */
+  async retry(id: string, options: { actor: string; restartAgeBehind?: boolean }): Promise<RetriedDelivery> {
+    const actor = checkActor(options.actor);
+    const revive = this.channels.all().filter(({ revivesCancelled }) => revivesCancelled);
+    const names = revive.map(({ name }) => name);
+    const row = await this.change<RetryRow>(id, this.retryText, [
+      id,
+      actor,
+      uuidv7(),
+      names,
+      options.restartAgeBehind ?? false,
+    ]);
+    if (row.refusal !== null) {
+      throw new DeliveryStateError(id, 'retry', row.status, row.in_flight, refusals[row.refusal]);
+    }
+    this.onDue(row.channel);
+    return { dueAt: row.due_at, restartedBehind: row.restarted_behind };
+  }
+
+  /**
+   * Gives a pending or failed delivery up. One that is being sent cannot be recalled, but its outcome is dropped; one that has
+   * an ordering key is cancelled for good, since later ones may be sent before anybody thinks better of it.
+   *
+   * @throws DeliveryNotFoundError, DeliveryStateError, InvalidRequestError
+   */
+  async cancel(id: string, options: { actor: string }): Promise<CancelledDelivery> {
+    const actor = checkActor(options.actor);
+    const channels = this.channels.all();
+    const row = await this.change<CancelRow>(id, this.cancelText, [
+      id,
+      actor,
+      uuidv7(),
+      channels.map(({ name }) => name),
+      channels.map(({ lease }) => lease),
+    ]);
+    if (!row.cancelled) {
+      const reason = 'Only a pending or a failed delivery can be cancelled; this one has ended.';
+      throw new DeliveryStateError(id, 'cancel', row.status, row.in_flight, reason);
+    }
+    if (row.ordering_key !== null) this.onDue(row.channel);
+    return { was: row.status, wasInFlight: row.in_flight };
+  }
+
+  /** @throws DeliveryNotFoundError */
+  async show(id: string): Promise<DeliveryDetail> {
+    if (!isUuid(id)) throw new DeliveryNotFoundError(String(id), false);
+    return this.read(async (tx) => {
+      const [row] = await tx.query<DetailRow[]>(this.showText, [id]);
+      return row ? detailOf(row) : this.refuseUnknown(tx, id);
+    });
+  }
+
+  /**
+   * A page of deliveries, newest first.
+   * @throws InvalidRequestError
+   */
+  async list(filter: DeliveryFilter = {}): Promise<DeliveryPage> {
+    const { values, limit } = listParameters(filter);
+    const rows = await this.read((tx) => tx.query<ListRow[]>(this.listText, values));
+    const page = rows.slice(0, limit);
+    const last = page.at(-1);
+    return {
+      deliveries: page.map(summaryOf),
+      next: last && rows.length > limit ? cursorAfter(last.created_us, last.id) : undefined,
+    };
+  }
+
+  /**
+   * Erases a person's deliveries of a channel, whatever their state, in the caller's own transaction and on its connection.
+   * Only those without an ordering key: if one has one, nothing is erased.
+   *
+   * @param tx the `EntityManager` or `QueryRunner` of an open transaction
+   * @param options.recipient what their recipients contain, for example `{ accountId: 42 }`
+   * @returns how many were erased
+   * @throws TransactionRequiredError, UnknownChannelError, InvalidRequestError, OrderedPurgeError: the transaction stays usable
+   */
+  async purge<C extends AnyChannel>(
+    tx: Transaction,
+    channelClass: Type<C>,
+    options: { recipient: unknown },
+  ): Promise<number> {
+    const runner = connectionOf(tx, this.dataSource);
+    const { name } = this.channels.of(channelClass);
+    const values = [name, recipientJson(options.recipient)];
+    const [row] = (await runner.query(this.purgeText, values)) as [{ erased: number; ordered: number }];
+    if (row.ordered > 0) throw new OrderedPurgeError(name, row.ordered);
+    return row.erased;
+  }
+
+  private async change<Row>(id: string, text: string, values: unknown[]): Promise<Row> {
+    if (!isUuid(id)) throw new DeliveryNotFoundError(String(id), false);
+    return this.dataSource.transaction('READ COMMITTED', async (tx) => {
+      const [row] = await tx.query<Row[]>(text, values);
+      return row ?? this.refuseUnknown(tx, id);
+    });
+  }
+
+  private read<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
+    return this.dataSource.transaction('READ COMMITTED', async (tx) => {
+      await tx.query(readTimeout);
+      return work(tx);
+    });
+  }
+
+  /** A statement of its own: it sees what a clean-up that was waited for has committed. */
+  private async refuseUnknown(tx: EntityManager, id: string): Promise<never> {
+    const [row] = await tx.query<[{ abandoned: boolean }]>(this.wasAbandoned, [id]);
+    throw new DeliveryNotFoundError(id, row.abandoned);
+  }
+}
+
+const refusals = {
+  not_ended_badly: 'Only a failed delivery can be retried, or a cancelled one; pending ones are sent by themselves.',
+  cancelled_in_order:
+    'It has an ordering key, and what came after it may have been sent. Record it again if it is still to be sent.',
+  cancelled_for_good: 'Its channel says revivesCancelled: false, or is not known here. Record it again instead.',
+  past_deadline: 'Its deadline has passed, and a retry does not move it. Record it again with a later one.',
+} as const;
+
+interface RetryRow {
+  readonly channel: string;
+  readonly status: DeliveryStatus;
+  readonly in_flight: boolean;
+  readonly refusal: keyof typeof refusals | null;
+  readonly due_at: Date;
+  readonly restarted_behind: number;
+}
+
+interface CancelRow {
+  readonly channel: string;
+  readonly status: DeliveryStatus;
+  readonly in_flight: boolean;
+  readonly ordering_key: string | null;
+  readonly cancelled: boolean;
+}
+
+interface ListRow extends SummaryRow {
+  readonly created_us: string;
+}

@@ -1,0 +1,71 @@
+// One replica of an application that delivers: started by replica.ts, in a process of its own.
+import 'reflect-metadata';
+import { Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { ScheduleModule } from '@nestjs/schedule';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import {
+  type Attempt,
+  AttemptTally,
+  type ChannelHandler,
+  DeliveriesModule,
+  type Delivery,
+  DeliveryChannel,
+  type DeliveryDraft,
+  type Outcome,
+  retry,
+  succeeded,
+} from 'nest-deliveries';
+import type { ReplicaOrder, ReplicaPayload } from './replica';
+
+const order = JSON.parse(process.argv[2]!) as ReplicaOrder;
+
+/** Posts to the receiver in the test's process; what it is told to do besides stands in the payload. */
+@DeliveryChannel({ name: 'http', maxAge: '1d' })
+class HttpChannel implements ChannelHandler<ReplicaPayload> {
+  deliveries(): DeliveryDraft<ReplicaPayload>[] {
+    return [];
+  }
+
+  async send({ id, payload }: Delivery<ReplicaPayload>, attempt: Attempt): Promise<Outcome> {
+    const headers = { 'x-id': id, 'x-attempt': String(attempt.number), 'x-pid': String(process.pid) };
+    // At once, before anything else that was claimed with it has had a moment.
+    if (payload.boom === 'at once') process.exit(1);
+    if (payload.boom) {
+      // The receiver has it, and then the process is gone: nothing is settled, and what is beside it in flight goes as well.
+      await fetch(order.receiver, { method: 'POST', headers });
+      process.exit(1);
+    }
+    if (payload.deaf) {
+      await (await fetch(order.receiver, { method: 'POST', headers })).arrayBuffer();
+      return await new Promise<never>(() => {});
+    }
+    const { status, body } = await fetch(order.receiver, { method: 'POST', headers, signal: attempt.signal });
+    await body?.cancel();
+    return status === 200 ? succeeded() : retry(status);
+  }
+}
+
+@Module({
+  imports: [
+    TypeOrmModule.forRoot({ type: 'postgres', url: order.hostUrl ?? order.url, retryAttempts: 0 }),
+    ScheduleModule.forRoot(),
+    DeliveriesModule.forRoot({ ...order.options, connection: { connectionString: order.url } }),
+  ],
+  providers: [HttpChannel],
+})
+class Replica {}
+
+async function main(): Promise<void> {
+  const app = await NestFactory.createApplicationContext(Replica, { logger: ['log', 'warn', 'error', 'fatal'] });
+  // By itself Nest ends the process by the signal, whose exit code is not 0.
+  if (!order.noHooks) app.enableShutdownHooks(undefined, { useProcessExit: true });
+  process.on('message', (message) => {
+    if (message === 'tally') process.send!({ tally: app.get(AttemptTally).of('http') });
+    // Afterwards nothing may hold the process, the channel to its parent apart.
+    if (message === 'close') void app.close().then(() => process.disconnect());
+  });
+  process.send!('ready');
+}
+
+void main();
