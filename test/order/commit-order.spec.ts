@@ -5,7 +5,7 @@ import { gate, until } from '../faults/support/facts';
 import { countByStatus, rowsOf } from '../faults/support/rows';
 import { type DeliveriesApp, startDeliveriesApp } from '../support/deliveries-app';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
-import { commit, draft, type Parcel, type Receiver, receiver, parcels } from './support/parcels';
+import { arrived, commit, draft, type Parcel, type Receiver, receiver, parcels } from './support/parcels';
 
 let database: TestDatabase;
 let apps: DeliveriesApp[] = [];
@@ -28,9 +28,6 @@ async function start(to: Receiver, options: Parameters<typeof startDeliveriesApp
   apps.push(app);
   return app;
 }
-
-const arrived = (to: Receiver, key: string, ...ns: number[]): Promise<unknown> =>
-  until(`${ns.join(', ')} arrived of ${key}`, () => JSON.stringify(to.of(key)) === JSON.stringify(ns));
 
 async function backendOf(tx: EntityManager): Promise<number> {
   const [row] = await tx.query<{ pid: number }[]>('SELECT pg_backend_pid() AS pid');
@@ -105,9 +102,10 @@ it('who comes to a key while a transaction holds it waits for the commit, and ar
   commits.open();
   await Promise.all([first, second]);
   await arrived(to, 'a', 1, 2, 3);
+  expect(to.mostInFlightOfAKey()).toBe(1);
 });
 
-it('what is rolled back, whole or to a savepoint, leaves a gap that changes nothing', async () => {
+it('what is rolled back, whole or to a savepoint, takes its places back, and a gap changes nothing', async () => {
   const to = receiver();
   const app = await start(to, { run: [] });
   const { channel } = to;
@@ -140,8 +138,18 @@ it('what is rolled back, whole or to a savepoint, leaves a gap that changes noth
       await enqueue(tx, 4);
     });
   }
+  // A duplicate takes a place and leaves it empty.
+  for (const parcel of [{ n: 5 }, { n: 5 }, { n: 6 }]) {
+    const once = { ...draft('a', parcel), dedupeKey: `once ${parcel.n}` };
+    // oxlint-disable-next-line no-await-in-loop -- one after the other: their order is what is tested
+    await app.recorder.transaction((tx) => app.recorder.enqueue(tx, channel, once));
+  }
+  const [ordinals] = await database.query<{ taken: number; given: number }>(
+    'SELECT count(DISTINCT ordinal)::integer AS taken, (max(ordinal) - min(ordinal) + 1)::integer AS given FROM deliveries.deliveries',
+  );
+  expect(ordinals).toEqual({ taken: 10, given: 11 });
   await start(to);
-  await arrived(to, 'a', 1, 2, 3, 4, 1, 2, 3, 4);
+  await arrived(to, 'a', 1, 2, 3, 4, 1, 2, 3, 4, 5, 6);
 });
 
 it('1,000 deliveries over 50 keys, recorded by 24 at a time, arrive in commit order at three replicas', async () => {
@@ -261,6 +269,7 @@ describe('locks', () => {
     await until('all are settled', async () =>
       (await rowsOf(database, ids)).every(({ status }) => status === 'succeeded'),
     );
+    expect(await countByStatus(database)).toEqual({ succeeded: 6 });
     await other.query('COMMIT');
   });
 
@@ -283,11 +292,13 @@ describe('locks', () => {
       });
     await Promise.all([inOrder(['a', 'b'], oneHasBoth, otherHasBoth), inOrder(['b', 'a'], otherHasBoth, oneHasBoth)]);
 
-    // In one call a plain transaction may name them in any order, too. The first is made to stop between its two keys.
+    // In one call a plain transaction may name them in any order, too. Each is made to stop before its key in the middle.
     other = new Client({ connectionString: database.url });
     await other.connect();
     await other.query('BEGIN');
-    await other.query(`SELECT FROM deliveries.delivery_orderings WHERE ordering_key = 'b' FOR UPDATE`);
+    await other.query(
+      `INSERT INTO deliveries.delivery_orderings VALUES ('parcels', 'middle', 0, 0, clock_timestamp())`,
+    );
     const plain = async (keys: readonly string[], onPid: (pid: number) => void): Promise<void> =>
       app.dataSource.transaction(async (tx) => {
         onPid(await backendOf(tx));
@@ -299,8 +310,8 @@ describe('locks', () => {
       });
     const both: Promise<void>[] = [];
     for (const keys of [
-      ['a', 'b'],
-      ['b', 'a'],
+      ['a', 'middle', 'z'],
+      ['z', 'middle', 'a'],
     ]) {
       let pid!: (of: number) => void;
       const backend = new Promise<number>((resolve) => (pid = resolve));
@@ -310,7 +321,7 @@ describe('locks', () => {
     }
     await other.query('COMMIT');
     await Promise.all(both);
-    expect(await countByStatus(database)).toEqual({ pending: 8 });
+    expect(await countByStatus(database)).toEqual({ pending: 10 });
   });
 
   it('a settle passes the rows that an operator changes in bulk, and neither waits for the other in a circle', async () => {

@@ -5,7 +5,7 @@ import { attemptsOf, expireLease, makeDue, rowOf, rowsOf } from '../faults/suppo
 import { type DeliveriesApp, startDeliveriesApp } from '../support/deliveries-app';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 import { cancel, retryFailed } from './support/operator';
-import { commit, everyKeyWasLookedAt, type Receiver, receiver, parcels } from './support/parcels';
+import { arrived, commit, everyKeyWasLookedAt, type Receiver, receiver, parcels } from './support/parcels';
 
 let database: TestDatabase;
 let apps: DeliveriesApp[] = [];
@@ -28,9 +28,6 @@ async function start(to: Receiver, options: Parameters<typeof startDeliveriesApp
   apps.push(app);
   return app;
 }
-
-const arrived = (to: Receiver, key: string, ...ns: number[]): Promise<unknown> =>
-  until(`${ns.join(', ')} arrived of ${key}`, () => JSON.stringify(to.of(key)) === JSON.stringify(ns));
 
 it('a failed head holds its key until a retry, which sends it first, or a cancel, which lets the next go', async () => {
   const to = receiver();

@@ -29,7 +29,8 @@ let holds = (_post: Post): boolean => false;
 beforeAll(async () => {
   database = await createTestDatabase();
   server = createServer((request, response: ServerResponse) => {
-    void text(request).then((body) => {
+    void (async () => {
+      const body = await text(request);
       const post: Post = {
         ...(JSON.parse(body) as Omit<Post, 'id' | 'answer'>),
         id: String(request.headers['idempotency-key']),
@@ -37,7 +38,7 @@ beforeAll(async () => {
       };
       posts.push(post);
       if (!holds(post)) post.answer();
-    });
+    })();
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   process.env.RECEIVER_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;

@@ -120,6 +120,7 @@ it('a worker whose scan is in the middle finds, without a poll, what a wake-up t
   recorder.workers.wake();
   open();
   await until('all have arrived', () => to.taken('k').length + to.taken('z').length + to.taken('a').length === 3);
+  expect(to.arrivals.slice(-3).map(({ key }) => key)).toEqual(['k', 'z', 'a']);
 });
 
 it('keys that always have more waiting starve no other key', async () => {

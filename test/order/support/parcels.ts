@@ -138,6 +138,11 @@ export const draft = (orderingKey: string | undefined, payload: Parcel): Deliver
   ...(orderingKey === undefined ? {} : { orderingKey }),
 });
 
+/** Waits until exactly these attempts of a key have arrived, in this order. */
+export async function arrived(to: Receiver, key: string, ...ns: number[]): Promise<void> {
+  await until(`${ns.join(', ')} arrived of ${key}`, () => JSON.stringify(to.of(key)) === JSON.stringify(ns));
+}
+
 let probes = 0;
 
 /**

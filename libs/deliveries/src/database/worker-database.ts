@@ -30,7 +30,10 @@ export class WorkerDatabase implements OnApplicationShutdown {
       allowExitOnIdle: false,
       // The default of a database or a role may be another level; under it a claim would fail instead of skipping. Not in a
       // listener of 'connect': the first statement would be queued behind it, which pg deprecates.
-      onConnect: (client): unknown => client.query("SET default_transaction_isolation TO 'read committed'"),
+      // A plan that a connection made while the table was small reads it from end to end when it has grown, until the next
+      // ANALYZE: the claim of ten heads took 320 ms in the place of 8 with 100,000 rows. Every statement here has an index.
+      onConnect: (client): unknown =>
+        client.query("SET default_transaction_isolation TO 'read committed'; SET enable_seqscan TO off"),
     });
     // Without a listener the death of an idle connection would end the process.
     this.pool.on('error', (error) => this.logger.warn(`An idle connection of the workers was lost: ${codeOf(error)}.`));

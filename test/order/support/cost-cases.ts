@@ -1,0 +1,117 @@
+import { insertKeys, insertUnordered } from './crowd';
+import { type Cost, type Meter, meter } from './cost';
+
+/** How much there is beside what is claimed. */
+export interface Sizes {
+  /** Deliveries that wait behind the head of one key. */
+  readonly waiting: number;
+  /** Keys with 20 deliveries each. */
+  readonly keys: number;
+  /** Deliveries that wait behind each of 1,000 failed heads. */
+  readonly behindFailed: number;
+  /** Deliveries that are scheduled for later. */
+  readonly scheduled: number;
+}
+
+type Fill = (meter: Meter) => Promise<void>;
+
+/** An index three levels deep, the heap, and room for one level more. */
+const buffersForAKey = 5;
+
+/** A claim costs what is ready, not what exists: at most twice the buffers for each row of a table that holds nothing else. */
+export function testCosts({ waiting, keys, behindFailed, scheduled }: Sizes): void {
+  let alone: Meter;
+  let crowded: Meter;
+
+  beforeEach(async () => {
+    [alone, crowded] = await Promise.all([meter(), meter()]);
+  });
+
+  afterEach(async () => {
+    await Promise.all([alone.close(), crowded.close()]);
+  });
+
+  const keyed =
+    (count: number, each: number): Fill =>
+    ({ database }) =>
+      insertKeys(database, { keys: count, prefix: 'k', each });
+  const claimed =
+    (fill: Fill): Fill =>
+    async (at) => {
+      await fill(at);
+      await at.database.query(
+        `UPDATE deliveries.deliveries SET claim_token = gen_random_uuid(), lease_expires_at = clock_timestamp() + interval '1 hour'
+          WHERE ordinal = 1 AND ordering_key <= 'k000010'`,
+      );
+    };
+  const stuckKeys: Fill = ({ database }) =>
+    insertKeys(database, { keys: 1_000, prefix: 'k', each: behindFailed + 1, status: 'failed' });
+  const readyUnordered =
+    (count: number): Fill =>
+    ({ database }) =>
+      insertUnordered(database, count);
+
+  const heads = (at: Meter): Promise<Cost> => at.heads(10);
+  const claim = (at: Meter): Promise<Cost> => at.claim(10);
+  const settle = (at: Meter): Promise<Cost> => at.settle();
+
+  it.each<[name: string, rows: number, statement: (at: Meter) => Promise<Cost>, few: Fill, many: Fill]>([
+    [`the claim of a head with ${waiting} waiting behind it`, 1, heads, keyed(1, 1), keyed(1, waiting)],
+    [`its settle, which claims the next`, 2, settle, claimed(keyed(1, 2)), claimed(keyed(1, waiting))],
+    [`the claim of 10 heads among ${keys} keys of 20`, 10, heads, keyed(10, 1), keyed(keys, 20)],
+    ['their settle, which claims the next of each', 20, settle, claimed(keyed(10, 2)), claimed(keyed(keys, 20))],
+    [
+      `the claim of what has no key behind 1,000 failed heads with ${behindFailed} waiting each`,
+      10,
+      claim,
+      readyUnordered(1_000),
+      async (at) => {
+        await stuckKeys(at);
+        await readyUnordered(1_000)(at);
+      },
+    ],
+    [
+      `the claim of what is due beside ${scheduled} that are scheduled for later`,
+      10,
+      claim,
+      readyUnordered(10),
+      async (at) => {
+        await insertUnordered(at.database, scheduled, { due: '1 hour' });
+        await readyUnordered(10)(at);
+      },
+    ],
+  ])('%s', async (_, rows, statement, few, many) => {
+    await Promise.all([few(alone), many(crowded)]);
+    const { perRow: single } = await statement(alone);
+    // The plan for these parameters, without statistics; the plan for any; and the same with statistics.
+    for (const prepare of ['', 'plan', 'analyze']) {
+      // oxlint-disable no-await-in-loop -- the same table, in one state after the other
+      if (prepare === 'analyze') await crowded.database.query('VACUUM ANALYZE deliveries.deliveries');
+      if (prepare !== '') await crowded.planNow();
+      const cost = await statement(crowded);
+      // oxlint-enable no-await-in-loop
+      expect(cost.rows).toBe(rows);
+      expect(cost.perRow).toBeLessThanOrEqual(2 * single);
+    }
+  });
+
+  it('the look at 1,000 failed heads is a few buffers for each key, whatever waits behind', async () => {
+    await stuckKeys(crowded);
+    const { rows, buffers } = await crowded.heads(10);
+    expect(rows).toBe(0);
+    expect(buffers).toBeLessThanOrEqual(1_000 * buffersForAKey);
+  });
+
+  it('a plan that was made for a small table serves when it has grown', async () => {
+    const fill = (at: Meter): Promise<void> => keyed(10, 2)(at);
+    await Promise.all([fill(alone), fill(crowded)]);
+    await crowded.planNow();
+    await crowded.database.query('DELETE FROM deliveries.deliveries');
+    // The heads are at the end of the table.
+    await insertUnordered(crowded.database, scheduled, { status: 'succeeded' });
+    await fill(crowded);
+    expect((await heads(crowded)).perRow).toBeLessThanOrEqual(2 * (await heads(alone)).perRow);
+    await Promise.all([claimed(() => Promise.resolve())(alone), claimed(() => Promise.resolve())(crowded)]);
+    expect((await settle(crowded)).perRow).toBeLessThanOrEqual(2 * (await settle(alone)).perRow);
+  });
+}

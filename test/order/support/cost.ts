@@ -1,0 +1,102 @@
+import { Claimer } from '../../../libs/deliveries/src/claim/claimer';
+import { WorkerDatabase } from '../../../libs/deliveries/src/database/worker-database';
+import { type OutcomeToWrite, Settler } from '../../../libs/deliveries/src/settle/settler';
+import { createTestDatabase, type TestDatabase } from '../../support/test-database';
+
+/** What a statement cost: buffers of the whole statement, for each row that it claimed or settled. */
+export interface Cost {
+  readonly rows: number;
+  readonly perRow: number;
+  readonly buffers: number;
+}
+
+interface Plan {
+  readonly 'Shared Hit Blocks': number;
+  readonly 'Shared Read Blocks': number;
+  readonly 'Actual Rows': number;
+}
+
+/**
+ * A worker's one connection, and the statements that the worker prepared on it: what is measured is the very statement, with the
+ * plan that the connection has for it. Each measurement is rolled back.
+ */
+export interface Meter {
+  readonly database: TestDatabase;
+  claim(slots: number): Promise<Cost>;
+  heads(slots: number, cursor?: string): Promise<Cost>;
+  /** Settles the claimed deliveries as succeeded, with the chain. */
+  settle(): Promise<Cost>;
+  /** Runs each statement until the connection has a plan for all parameters, made for the table as it is now. */
+  planNow(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const lease = 60_000;
+
+export async function meter(): Promise<Meter> {
+  const database = await createTestDatabase();
+  const worker = new WorkerDatabase({ connectionString: database.url, max: 1, idleTimeoutMillis: 0 });
+  const claimer = new Claimer(worker, '"deliveries"');
+  const settler = new Settler(worker, '"deliveries"');
+  let statements = 0;
+  const run = <Row extends object>(text: string): Promise<Row[]> => {
+    statements += 1;
+    return worker.query<Row>(`measured_${statements}`, text, []);
+  };
+
+  const prepare = async (): Promise<void> => {
+    const nobody = { id: '00000000-0000-0000-0000-000000000000', token: '00000000-0000-0000-0000-000000000000' };
+    const outcome = {
+      ...nobody,
+      attempt: 1,
+      settlement: { status: 'succeeded' },
+      startedAt: 0,
+      giveUpAt: Infinity,
+    } as const;
+    await claimer.claim('nobody', 1, lease, 0);
+    await claimer.claimHeads('nobody', 1, lease, { key: '', fromStart: true });
+    await settler.settle({ ...outcome, chainLease: lease } satisfies OutcomeToWrite);
+  };
+  await prepare();
+
+  const measure = async (execute: string): Promise<Cost> => {
+    await run('BEGIN');
+    const [row] = await run<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
+      `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE ${execute}`,
+    );
+    const claimed = await run<{ count: number }>(
+      `SELECT count(*)::integer AS count FROM deliveries.deliveries WHERE xmin = pg_current_xact_id()::xid AND (claim_token IS NOT NULL OR status = 'succeeded')`,
+    );
+    await run('ROLLBACK');
+    const { Plan: plan } = row!['QUERY PLAN'][0];
+    const buffers = plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
+    const rows = claimed[0]!.count;
+    return { rows, buffers, perRow: buffers / Math.max(1, rows) };
+  };
+
+  return {
+    database,
+    claim: (slots) => measure(`deliveries_claim('parcels', ${slots}, ${lease}, 0)`),
+    heads: (slots, cursor = '') => measure(`deliveries_heads('parcels', ${slots}, ${lease}, '${cursor}', 1000)`),
+    settle: async () => {
+      const claimed = await database.query<{ id: string; token: string }>(
+        'SELECT id, claim_token AS token FROM deliveries.deliveries WHERE claim_token IS NOT NULL',
+      );
+      const list = (value: (row: { id: string; token: string }) => string, type: string): string =>
+        `ARRAY[${claimed.map(value).join()}]::${type}[]`;
+      return measure(`deliveries_settle(${list(({ id }) => `'${id}'`, 'uuid')}, ${list(({ token }) => `'${token}'`, 'uuid')},
+        ${list(() => `'succeeded'`, 'text')}, ${list(() => 'NULL', 'float8')}, ${list(() => 'NULL', 'text')},
+        ${list(() => 'NULL', 'text')}, ${list(() => 'NULL', 'timestamptz')}, ${list(() => String(lease), 'float8')},
+        ${list(() => 'false', 'boolean')})`);
+    },
+    // From the sixth run on PostgreSQL may keep one plan for all parameters.
+    // oxlint-disable-next-line no-await-in-loop -- one connection
+    planNow: async () => {
+      for (let times = 0; times < 8; times += 1) await prepare();
+    },
+    close: async () => {
+      await worker.close();
+      await database.drop();
+    },
+  };
+}
