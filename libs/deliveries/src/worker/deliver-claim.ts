@@ -79,7 +79,8 @@ export class DeliverClaim {
     if (leaseLeft <= 0) return this.giveBack(claim);
 
     const startedAt = databaseNow(claim);
-    const deadline = Math.min(channel.sendTimeout, leaseLeft);
+    const lastMoment = delivery.deadline === null ? Infinity : delivery.deadline.getTime() - startedAt;
+    const deadline = Math.min(channel.sendTimeout, leaseLeft, Math.max(1, lastMoment));
     const sent = await send(channel.handler, delivery, claim.attempt, deadline, this.shutdown);
     if (sent.hasReturned) return this.settle(channel, claim, sent.outcome, startedAt, chain);
     void this.settle(channel, claim, sent.outcome, startedAt, false, this.leaseLeft(channel, claim));
