@@ -107,12 +107,24 @@ it('BL-038: a retry or a cancel changes only the documented states, and never di
 it('BL-038: twenty retries in parallel make one new attempt, and a retry and a cancel at once end in one of two ways', async () => {
   const channel = scriptedChannel({ name: 'mail', maxAge: '1d' });
   channel.on('fails once', (_, { number }) => (number === 1 ? failed(410) : succeeded()));
-  app = await startDeliveriesApp(database.url, [channel.type], { cleanUpInterval: false });
+  app = await startDeliveriesApp(database.url, [channel.type], { cleanUpInterval: false }, 20);
   const id = await enqueueOne(app, channel, { script: 'fails once' });
   await until('it has failed', async () => (await rowOf(database, id)).status === 'failed');
-  const answers = await Promise.allSettled(
-    Array.from({ length: 20 }, (_, n) => app.operations.retry(id, { actor: `operator ${n}` })),
-  );
+  // Each of them has seen the failure before the first can change it.
+  await database.query('BEGIN');
+  await database.query('SELECT FROM deliveries.deliveries WHERE id = $1 FOR UPDATE', [id]);
+  const retries = Array.from({ length: 20 }, (_, n) => app.operations.retry(id, { actor: `operator ${n}` }));
+  const answered = Promise.allSettled(retries);
+  await until('all wait for the row', async () => {
+    const waiting = await database.query(
+      "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+    );
+    // In a transaction, the activity of others is read once, and then remembered.
+    await database.query('SELECT pg_stat_clear_snapshot()');
+    return waiting.length === 20;
+  });
+  await database.query('COMMIT');
+  const answers = await answered;
   const reasons = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason as Error] : []));
   expect(reasons.map(({ name }) => name)).toEqual(Array.from({ length: 19 }, () => 'DeliveryStateError'));
   await until('it has arrived', async () => (await rowOf(database, id)).status === 'succeeded');
