@@ -71,7 +71,7 @@ describe('BL-019: a delivery that waits for its retry keeps its place, and holds
     const to = receiver({ retry: { first: '1h', max: '1h' } });
     to.on('refused', () => retry(503));
     const first = await refused(to);
-    await cancel(database, first);
+    await cancel(app!, first);
     await arrived(to, 'K1', 1, 2, 3);
     expect(await attemptsOf(database, first)).toHaveLength(1);
   });
@@ -83,7 +83,7 @@ describe('BL-019: a delivery that waits for its retry keeps its place, and holds
     expect(await rowOf(database, first)).toMatchObject({ status: 'failed', last_error: '503' });
     await everyKeyWasLookedAt(app!, to);
     expect(to.of('K1')).toEqual([1]);
-    await retryFailed(database, first);
+    await retryFailed(app!, first);
     await arrived(to, 'K1', 1, 1, 2, 3);
   });
 });

@@ -253,7 +253,7 @@ export class QueueModel {
     delivery.status = 'pending';
     // One that was cancelled in flight is due when that attempt's lease ends.
     delivery.due = delivery.lease !== 'running';
-    delivery.lease = 'none';
+    if (delivery.lease === 'over') delivery.lease = 'none';
     delivery.attemptsAtRetry = delivery.attempts;
     delivery.crashes = 0;
     delivery.tooOld = false;

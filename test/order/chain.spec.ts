@@ -230,7 +230,7 @@ describe('the next of a key', () => {
     block = await blockSettles(database, head);
     answer();
     await block.reached;
-    await cancel(database, second!);
+    await cancel(app, second!);
     await block.release();
     await settledAs(head, 'succeeded');
     expect((await rowOf(database, third!)).attempts).toBe(0);
@@ -244,7 +244,7 @@ describe('the next of a key', () => {
     const app = await start(to, chainAlone);
     await headInFlight(app, to);
     const [second] = await commit(app, to, 'a', { n: 2 }, { n: 3 });
-    await cancel(database, second!);
+    await cancel(app, second!);
     answer();
     await arrived(to, 'a', 1, 3);
     expect((await rowOf(database, second!)).attempts).toBe(0);

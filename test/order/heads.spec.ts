@@ -43,8 +43,8 @@ it('a failed head holds its key until a retry, which sends it first, or a cancel
   expect([to.of('a'), to.of('b')]).toEqual([[1], [1]]);
 
   refusing = false;
-  await retryFailed(database, retried[0]!);
-  await cancel(database, cancelled[0]!);
+  await retryFailed(app, retried[0]!);
+  await cancel(app, cancelled[0]!);
   await arrived(to, 'a', 1, 1, 2, 3);
   await arrived(to, 'b', 1, 2, 3);
   expect(to.mostInFlightOfAKey()).toBe(1);
@@ -64,7 +64,7 @@ it('a head that waits for its retry holds its key, and a cancel lets the next go
   await everyKeyWasLookedAt(app, to);
   expect(to.of('a')).toEqual([1]);
 
-  await cancel(database, head!);
+  await cancel(app, head!);
   await arrived(to, 'a', 1, 2, 3);
 });
 
@@ -80,7 +80,7 @@ it('a head that is cancelled in flight holds its key until its lease ends, and i
   const [head] = await commit(app, to, 'a', ...parcels(3, { 1: 'slow' }));
   await until('it is in flight', () => to.inFlight().length === 1);
   const { lease_expires_at: leaseEnd } = await rowOf(database, head!);
-  await cancel(database, head!);
+  await cancel(app, head!);
   await everyKeyWasLookedAt(app, to);
   expect(to.of('a')).toEqual([1]);
 
@@ -94,7 +94,7 @@ it('a head that is cancelled in flight holds its key until its lease ends, and i
   await database.query('UPDATE deliveries.deliveries SET lease_expires_at = clock_timestamp() WHERE id = $1', [head]);
   await arrived(to, 'a', 1, 2, 3);
   expect(await rowOf(database, head!)).toMatchObject({ status: 'cancelled', lease_expires_at: null });
-  expect(await attemptsOf(database, head!)).toEqual([]);
+  expect(await attemptsOf(database, head!)).toEqual([{ number: 1, outcome: 'cancelled', error: 'cancelled' }]);
   expect(to.mostInFlightOfAKey()).toBe(1);
 });
 
@@ -143,7 +143,7 @@ describe('a channel that does not return when its signal aborts', () => {
     async (outcome) => {
       const to = receiver({ ...sends, ...(outcome === 'failed' ? { maxAttempts: 1 } : {}) });
       const { app, head, end } = await settledWhileSending(to, outcome);
-      await cancel(database, head);
+      await cancel(app, head);
       await everyKeyWasLookedAt(app, to);
       expect(to.of('a')).toEqual([1]);
 
@@ -155,6 +155,20 @@ describe('a channel that does not return when its signal aborts', () => {
       expect(to.mostInFlightOfAKey()).toBe(1);
     },
   );
+
+  it('holds its key until its lease ends when it failed, is retried by an operator, and then cancelled', async () => {
+    const to = receiver({ ...sends, maxAttempts: 1 });
+    const { app, head, leaseEnd, end } = await settledWhileSending(to, 'failed');
+    await retryFailed(app, head);
+    expect((await rowOf(database, head)).due_at.getTime()).toBeGreaterThanOrEqual(leaseEnd.getTime());
+    await cancel(app, head);
+    await everyKeyWasLookedAt(app, to);
+    expect(to.of('a')).toEqual([1]);
+
+    end();
+    await database.query('UPDATE deliveries.deliveries SET lease_expires_at = clock_timestamp() WHERE id = $1', [head]);
+    await arrived(to, 'a', 1, 2, 3);
+  });
 });
 
 describe('a head whose worker vanished', () => {
@@ -193,7 +207,7 @@ describe('a head whose worker vanished', () => {
     expect(to.of('a')).toEqual([]);
     expect(await rowOf(database, head!)).toMatchObject({ last_error: 'crashed', attempts: 2, crashes: 6 });
 
-    await retryFailed(database, head!);
+    await retryFailed(app, head!);
     await arrived(to, 'a', 1, 2, 3);
   });
 

@@ -7,7 +7,8 @@ import { unfinished } from '../order/unfinished';
  *
  * - It restarts `maxAge` (`retried_at`) and the count that backoff and `maxAttempts` use (`attempts_at_retry`), and takes back the
  *   crashes. It never moves a deadline.
- * - A cancelled delivery whose last attempt may still reach the receiver is due when the lease of that attempt ends.
+ * - One whose last attempt may still reach the receiver (cancelled in flight, or failed while its channel did not return) is due
+ *   when the lease of that attempt ends. The lease stays: it holds the key if the delivery is cancelled again before that.
  * - With $5, the age of all that waits behind it in its key restarts too: the first was in the way of each of them.
  *
  * Without a row in the answer there is no such delivery. `refusal` says why nothing was changed.
@@ -29,7 +30,8 @@ WITH target AS MATERIALIZED (
     FROM target
 ), retried AS (
   UPDATE ${schema}.deliveries d
-     SET status = 'pending', due_at = greatest(clock_timestamp(), d.lease_expires_at), lease_expires_at = NULL,
+     SET status = 'pending', due_at = greatest(clock_timestamp(), d.lease_expires_at),
+         lease_expires_at = CASE WHEN d.lease_expires_at > clock_timestamp() THEN d.lease_expires_at END,
          retried_at = clock_timestamp(), settled_at = NULL, attempts_at_retry = d.attempts, crashes = 0
     FROM judged
    WHERE d.id = judged.id AND judged.refusal IS NULL
