@@ -24,7 +24,8 @@ export interface SetUpOptions {
 }
 
 export interface WorkOptions {
-  readonly ordered: boolean;
+  /** Ordering keys of the backlog; undefined for unordered work. */
+  readonly keys?: number | undefined;
   /** Deliveries in flight at most; undefined for what drains fastest. */
   readonly concurrency?: number | undefined;
 }

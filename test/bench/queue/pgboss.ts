@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'pg';
 import type { Peers } from './peers';
-import { inLanes, payload, type Contender } from './contender';
+import { inLanes, payload, type Contender, type Worker } from './contender';
 
 const queue = 'deliveries';
 
@@ -11,12 +12,39 @@ interface PgBoss {
   createQueue(name: string, options: object): Promise<void>;
   insert(name: string, jobs: object[]): Promise<unknown>;
   send(name: string, data: object, options: object): Promise<unknown>;
+  fetch(name: string, options: object): Promise<Job[]>;
+  complete(name: string, ids: string[]): Promise<unknown>;
   work(name: string, options: object, handler: (jobs: Job[]) => Promise<unknown>): Promise<unknown>;
 }
 
 interface Job {
   id: string;
   data: { seq: number };
+}
+
+/**
+ * Ordered work by hand, as its documentation has it: of a key one job is handed out at a time, so that a batch is rarely
+ * full, and after one that is not full `work` waits for its next poll, half a second.
+ */
+function fetchLoops(boss: PgBoss, batchSize: number, handle: (n: number) => void | Promise<void>): Worker {
+  let stopped = false;
+  const loop = async (): Promise<void> => {
+    while (!stopped) {
+      const jobs = await boss.fetch(queue, { batchSize });
+      await Promise.all(jobs.map(async ({ data }) => handle(data.seq)));
+      const ids = jobs.map(({ id }) => id);
+      if (ids.length > 0) await boss.complete(queue, ids);
+      else await sleep(5);
+    }
+  };
+  const loops = Promise.all([loop(), loop()]);
+  return {
+    async stop() {
+      stopped = true;
+      await loops;
+      await boss.stop({ graceful: false });
+    },
+  };
 }
 
 /** pg-boss 12: batches of 1,000 and two pollers were the best of eight settings tried; `key_strict_fifo` for ordered work. */
@@ -49,8 +77,9 @@ export function pgboss({ load }: Peers): Contender {
       await boss.stop({ graceful: false });
     },
 
-    async work(url, _options, handle) {
+    async work(url, { keys }, handle) {
       const boss = await start(url);
+      if (keys !== undefined) return fetchLoops(boss, Math.min(1_000, keys), handle);
       const options = { batchSize: 1_000, localConcurrency: 2, pollingIntervalSeconds: 0.5, burstWhenBatchFull: true };
       await boss.work(queue, { ...options, perJobResults: true }, async (jobs) => {
         await Promise.all(jobs.map(async ({ data }) => handle(data.seq)));

@@ -71,7 +71,7 @@ async function drain(contender: Contender, scenario: Scenario, url: string, quer
     if (handled === count) finish();
     if (sendMs !== undefined) return sleep(sendMs);
   };
-  const worker = await contender.work(url, { ordered: keys !== undefined, concurrency: scenario.concurrency }, handle);
+  const worker = await contender.work(url, { keys, concurrency: scenario.concurrency }, handle);
   await Promise.race([all, sleep(seconds * 1_000)]);
   if (handled >= count) while (!(await contender.isDrained(query))) await sleep(3);
   const figure = handled / ((performance.now() - began) / 1_000);
