@@ -1,8 +1,15 @@
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
+import { text as textOf } from 'node:stream/consumers';
 import { optionDefaults } from 'nest-deliveries';
 import { channelSettingNames } from '../../libs/deliveries/src/deliveries.options';
 import packageJson from '../../package.json';
+import { until } from '../faults/support/facts';
+import { createTestDatabase } from '../support/test-database';
+import { endOf, spawnTs } from '../support/ts-child';
 
 const root = resolve(__dirname, '../..');
 const pages = ['.', 'docs', 'libs'].flatMap((folder) => markdownIn(folder));
@@ -66,7 +73,68 @@ test('the table of channel settings names all of them', () => {
 test('the README’s map answers each question with a file', () => {
   const rows = table('README.md', 'map');
   expect(rows.length).toBeGreaterThanOrEqual(6);
-  for (const row of rows) expect(row[1]).toMatch(/\]\([^)]+\)/);
+  const answers = rows.map(([, answer]) => /\]\(([^)]+)\)/.exec(answer!)?.[1]);
+  expect(answers.filter((file) => !file || !statSync(join(root, file)).isFile())).toEqual([]);
+});
+
+/** The code of a page whose first line is a comment with the name of a file. */
+const namedCode = (page: string): string[][] =>
+  [...read(page).matchAll(/^```ts\n\/\/ (\S+\.ts)\n(.*?)^```$/gms)].map((match) => match.slice(1));
+
+test('the README’s code is that of an application which the linter, the compiler and the next test see', () => {
+  const folder = 'test/docs/readme';
+  const shown = Object.fromEntries(namedCode('README.md')) as Record<string, string>;
+  const files = readdirSync(join(root, folder)).map((name) => [name, read(join(folder, name))]);
+  expect(shown).toEqual(Object.fromEntries(files));
+  expect(read('README.md').match(/^```ts$/gm)).toHaveLength(files.length);
+});
+
+test('the README’s application delivers, and ends in order', async () => {
+  const requests: { headers: IncomingHttpHeaders; body: string }[] = [];
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    requests.push({ headers: request.headers, body: await textOf(request) });
+    // The first time it does not work.
+    response.writeHead(requests.length === 1 ? 503 : 204).end();
+  };
+  const crm = createServer((request, response) => void answer(request, response)).listen(0, '127.0.0.1');
+  await once(crm, 'listening');
+  const database = await createTestDatabase({ empty: true });
+  const env = {
+    DATABASE_URL: database.url,
+    CRM_URL: `http://127.0.0.1:${(crm.address() as AddressInfo).port}/`,
+    PORT: '0',
+    NODE_ENV: undefined,
+  };
+  const child = spawnTs('test/docs/readme/main.ts', { env });
+  const ended = endOf(child);
+  try {
+    await until('it has failed once', async () => {
+      const rows = await database.query<{ found: boolean }>(
+        `SELECT to_regclass('deliveries.deliveries') IS NOT NULL AS found`,
+      );
+      if (!rows[0]!.found) return false;
+      const moved = await database.query(
+        `UPDATE deliveries.deliveries SET due_at = clock_timestamp() WHERE last_error = '503' RETURNING id`,
+      );
+      return moved.length === 1;
+    });
+    await until('it has arrived', async () => {
+      const rows = await database.query(`SELECT FROM deliveries.deliveries WHERE status = 'succeeded'`);
+      return rows.length === 1;
+    });
+    child.kill('SIGTERM');
+    expect(await ended).toMatchObject({ code: 0, stderr: '' });
+    const [account] = await database.query<{ id: string }>(`SELECT id FROM account WHERE handle = 'ada'`);
+    const [delivery] = await database.query<{ id: string }>('SELECT id FROM deliveries.deliveries');
+    expect(requests.map(({ headers, body }) => [headers['idempotency-key'], JSON.parse(body)])).toEqual(
+      [1, 2].map(() => [delivery!.id, { accountId: account!.id }]),
+    );
+  } finally {
+    child.kill('SIGKILL');
+    await ended;
+    crm.close();
+    await database.drop();
+  }
 });
 
 test('CI runs the test command that stands on the README’s first screen, and nothing else', () => {
