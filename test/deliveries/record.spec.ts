@@ -430,6 +430,8 @@ describe('what is recorded', () => {
         // oxlint-disable no-await-in-loop -- one transaction, one call after the other
         await refuses(path, app.recorder.enqueue(tx, Letters, [letter('good'), draft]));
         await refuses(path, app.recorder.record(tx, [{ type: 'good' }, { type: 'good' }]));
+        letters.fanOut = ({ type }) => [type === 'good' ? letter('good') : draft];
+        await refuses(path, app.recorder.record(tx, [{ type: 'good' }, { type: 'bad' }]));
       }
       for (const [path, event] of badEvents) {
         letters.fanOut = () => [letter('good')];

@@ -45,7 +45,7 @@ async function start(channel: ScriptedChannel, pollInterval: '1h' | '50ms' = '50
   return app;
 }
 
-it('keeps an outcome that waited for a lock while the lease ended, and does not send again', async () => {
+it('BL-008: keeps an outcome that waited for a lock while the lease ended, and does not send again', async () => {
   const answer = gate();
   // Nobody looks for expired leases before the test says so: there is no poll, and with a slot to spare the claim came back
   // short, so that a slot that frees up is no reason to look again.
@@ -72,7 +72,7 @@ it('keeps an outcome that waited for a lock while the lease ended, and does not 
   expect(app.tally.of('mail').lease_lost).toBe(0);
 });
 
-it('leaves a fresh claim its token and its lease when the outcome of the expired one comes', async () => {
+it('BL-008: leaves a fresh claim its token and its lease when the outcome of the expired one comes', async () => {
   const late = gate();
   const slow = sendsWhen(late.passed);
   const first = await start(slow);
@@ -93,7 +93,7 @@ it('leaves a fresh claim its token and its lease when the outcome of the expired
   expect(await attemptsOf(database, id)).toEqual([{ number: 1, outcome: 'crashed', error: 'crashed' }]);
 });
 
-it('claims an expired lease once, however many replicas look at the same moment', async () => {
+it('BL-008: claims an expired lease once, however many replicas look at the same moment', async () => {
   const channels = [1, 2, 3].map(() => sendsWhen(Promise.resolve()));
   const running = await Promise.all(channels.map((channel) => start(channel)));
   const id = await enqueueOne(running[0]!, channels[0]!, {}, { notBefore: new Date(Date.now() + 3_600_000) });

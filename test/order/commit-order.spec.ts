@@ -85,6 +85,8 @@ it('who comes to a key while a transaction holds it waits for the commit, and ar
   const app = await start(to);
   const commits = gate();
   const inserted = gate();
+  // The key is known: its last ordinal can be read before the wait for its lock, and must not be used.
+  await commit(app, to, 'a', { n: 0 });
   const first = app.dataSource.transaction(async (tx) => {
     await app.recorder.enqueue(tx, to.channel, draft('a', { n: 1 }));
     inserted.open();
@@ -101,8 +103,9 @@ it('who comes to a key while a transaction holds it waits for the commit, and ar
   await blocked(await backend);
   commits.open();
   await Promise.all([first, second]);
-  await arrived(to, 'a', 1, 2, 3);
+  await arrived(to, 'a', 0, 1, 2, 3);
   expect(to.mostInFlightOfAKey()).toBe(1);
+  expect(await database.query('SELECT ordinal FROM deliveries.deliveries GROUP BY ordinal')).toHaveLength(4);
 });
 
 it('what is rolled back, whole or to a savepoint, takes its places back, and a gap changes nothing', async () => {
