@@ -1,11 +1,11 @@
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/embedded-postgres';
 import { applyMigrations } from '../../migrations';
 import { Client, Pool } from 'pg';
-import { createTestDatabase } from '../support/test-database';
+import { createTestDatabase, type TestDatabase } from '../support/test-database';
 import { until } from './support/facts';
-import { startReceiver } from './support/receiver';
-import { recordFor, startReplica } from './support/replica';
-import { countByStatus } from './support/rows';
+import { type Receiver, startReceiver } from './support/receiver';
+import { recordFor, type Replica, type ReplicaOrder, startReplica } from './support/replica';
+import { countByStatus, rowsOf } from './support/rows';
 
 describe('PostgreSQL down for 10 s under load', () => {
   let server: EmbeddedPostgres;
@@ -87,65 +87,100 @@ describe('PostgreSQL down for 10 s under load', () => {
   }, 90_000);
 });
 
-describe('pg_terminate_backend (BL-121)', () => {
-  it.each(['idle', 'busy'])('on every connection of a replica that is %s is survived', async (state) => {
-    const database = await createTestDatabase();
-    const receiver = await startReceiver();
-    const options = {
-      migrate: false,
-      pollInterval: state === 'idle' ? '2s' : 10,
-      sendTimeout: '5s',
-      lease: '10s',
-    } as const;
-    const replica = startReplica({ url: database.url, receiver: receiver.url, options });
-    const killer = new Client({ connectionString: database.url });
-    try {
-      await killer.connect();
-      await replica.ready;
-      if (state === 'busy') {
-        receiver.answer = (_, response) => void setTimeout(() => response.end(), 5);
-        await recordFor(
-          database,
-          Array.from({ length: 400 }, () => ({})),
-        );
-      } else {
-        await recordFor(database, [{}]);
-      }
-      await until('it works', () => receiver.arrivals.length > 0);
-      if (state === 'idle')
-        await until('the outcome is written', async () => (await countByStatus(database))['succeeded'] === 1);
-      let killed = 0;
-      let rounds = 0;
-      await until('its connections were ended a few times', async () => {
-        const { rows } = await killer.query<{ ended: boolean }>(
-          `SELECT pg_terminate_backend(pid) AS ended FROM pg_stat_activity
-            WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'nest-deliveries'`,
-        );
-        killed += rows.length;
-        if (rows.length > 0) rounds += 1;
-        return rounds >= (state === 'idle' ? 1 : 5);
-      });
-      const ids = await recordFor(database, [{}, {}]);
-      await until('the next ones arrive', () => ids.every((id) => receiver.of(id).length > 0));
-      if (state === 'busy') {
-        await database.query(
-          `UPDATE deliveries.deliveries SET due_at = clock_timestamp(), lease_expires_at = clock_timestamp()
-            WHERE claim_token IS NOT NULL`,
-        );
-      }
-      await until('all are settled', async () => ((await countByStatus(database))['pending'] ?? 0) === 0, 15_000);
-      expect(replica.child.exitCode).toBeNull();
-      const lost = replica.lines().filter((text) => /connection of the workers was lost|does not answer/.test(text));
-      // One line for each lost connection; those that were busy when they were lost share the line that says so.
-      expect(lost.length).toBeGreaterThanOrEqual(state === 'idle' ? killed : 1);
-      expect(lost.length).toBeLessThanOrEqual(killed);
-      expect(replica.lines().filter((text) => /unhandled|Warning/i.test(text))).toEqual([]);
-    } finally {
-      await killer.end();
-      replica.child.kill('SIGKILL');
-      await replica.ended;
-      await receiver.close();
-      await database.drop();
-    }
+describe('pg_terminate_backend (BL-121) on every connection, of the workers and of the host’s own pool', () => {
+  let database: TestDatabase;
+  let receiver: Receiver;
+  let replica: Replica;
+  let killer: Client;
+
+  afterEach(async () => {
+    await killer.end();
+    replica.child.kill('SIGKILL');
+    await replica.ended;
+    await receiver.close();
+    await database.drop();
   });
+
+  async function start(pollInterval: number, host: Partial<ReplicaOrder>): Promise<void> {
+    [database, receiver] = await Promise.all([createTestDatabase(), startReceiver()]);
+    const options = { migrate: false, pollInterval, sendTimeout: '5s', lease: '10s' } as const;
+    replica = startReplica({ url: database.url, receiver: receiver.url, options, ...host });
+    killer = new Client({ connectionString: database.url });
+    await Promise.all([killer.connect(), replica.ready]);
+  }
+
+  /** The replica's connections as they are, or as they were when all of them were ended. */
+  async function connections(
+    and: '' | ', pg_terminate_backend(pid)' = '',
+  ): Promise<{ workers: number; host: string[] }> {
+    const [own] = await database.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    const { rows } = await killer.query<{ name: string; state: string }>(
+      `SELECT application_name AS name, state ${and} FROM pg_stat_activity
+        WHERE datname = current_database() AND pid NOT IN (pg_backend_pid(), $1)`,
+      [own!.pid],
+    );
+    const host = rows.filter(({ name }) => name !== 'nest-deliveries');
+    return { workers: rows.length - host.length, host: host.map(({ state }) => state) };
+  }
+  const endAll = () => connections(', pg_terminate_backend(pid)');
+  const untilSettled = () =>
+    until('all are settled', async () => ((await countByStatus(database))['pending'] ?? 0) === 0, 15_000);
+  const linesOf = (pattern: RegExp): string[] => replica.lines().filter((text) => pattern.test(text));
+
+  it('is survived by those that are idle', async () => {
+    await start(1_000, { hostConnections: 3 });
+    await recordFor(database, [{}]);
+    await untilSettled();
+    const { workers, host } = await endAll();
+    expect(workers).toBeGreaterThan(0);
+    expect(host).toEqual(['idle', 'idle', 'idle']);
+    await recordFor(database, [{}, {}]);
+    await untilSettled();
+    // In the host's pool as well: the next question gets a new connection.
+    replica.child.send('record');
+    await until('the host records', () => replica.committed.length > 0);
+    replica.child.send('rest');
+    expect(linesOf(/connection of the workers was lost|does not answer/)).toHaveLength(workers);
+    expect(linesOf(/unhandled|Warning/i)).toEqual([]);
+    expect([replica.child.exitCode, replica.child.signalCode]).toEqual([null, null]);
+  });
+
+  it('is survived by those that are busy, and what the host was told is committed arrives', async () => {
+    await start(10, {});
+    receiver.answer = (_, response) => void setTimeout(() => response.end(), 5);
+    replica.child.send('record');
+    let ended = 0;
+    for (let round = 0; round < 5; round += 1) {
+      // oxlint-disable no-await-in-loop -- one round after the other
+      const before = replica.committed.length;
+      await until('the host records and the workers send', async () => {
+        const { workers, host } = await connections();
+        const recorded = replica.committed.slice(before).some(Boolean);
+        return recorded && workers > 0 && host.some((state) => state !== 'idle');
+      });
+      ended += (await endAll()).workers;
+      // oxlint-enable no-await-in-loop
+    }
+    const before = replica.committed.length;
+    await until('the host records again', () => replica.committed.slice(before).some(Boolean));
+    replica.child.send('rest');
+    // Which transactions failed, the host knows: some did, and those that did not are all there.
+    await until('the host has stopped', () => replica.committed.at(-1) === 'rested');
+    const committed = replica.committed.filter((each) => each !== undefined && each !== 'rested');
+    expect(replica.committed).toContain(undefined);
+    expect(await rowsOf(database, committed as string[])).toHaveLength(committed.length);
+    // A claim whose reply was lost with its connection waits for the end of its lease.
+    await database.query(
+      `UPDATE deliveries.deliveries SET due_at = clock_timestamp(), lease_expires_at = clock_timestamp()
+        WHERE claim_token IS NOT NULL`,
+    );
+    await untilSettled();
+    expect(Object.keys(await countByStatus(database))).toEqual(['succeeded']);
+    expect([replica.child.exitCode, replica.child.signalCode]).toEqual([null, null]);
+    // Those that were busy when they were lost share the line that says so.
+    const lost = linesOf(/connection of the workers was lost|does not answer/).length;
+    expect(lost).toBeGreaterThan(0);
+    expect(lost).toBeLessThanOrEqual(ended);
+    expect(linesOf(/unhandled|Warning/i)).toEqual([]);
+  }, 40_000);
 });

@@ -4,11 +4,13 @@ import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { ScheduleModule } from '@nestjs/schedule';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Attempt,
   AttemptTally,
   type ChannelHandler,
   DeliveriesModule,
+  DeliveryRecorder,
   type Delivery,
   DeliveryChannel,
   type DeliveryDraft,
@@ -16,6 +18,7 @@ import {
   retry,
   succeeded,
 } from 'nest-deliveries';
+import { DataSource } from 'typeorm';
 import type { ReplicaOrder, ReplicaPayload } from './replica';
 
 const order = JSON.parse(process.argv[2]!) as ReplicaOrder;
@@ -64,8 +67,41 @@ async function main(): Promise<void> {
     if (message === 'tally') process.send!({ tally: app.get(AttemptTally).of('http') });
     // Afterwards nothing may hold the process, the channel to its parent apart.
     if (message === 'close') void app.close().then(() => process.disconnect());
+    if (message === 'record') void hostWork.record(app.get(DeliveryRecorder));
+    if (message === 'rest') hostWork.resting = true;
   });
+  if (order.hostConnections) await useHostPool(app.get(DataSource), order.hostConnections);
   process.send!('ready');
 }
+
+/** Opens so many connections of the host's own pool, and leaves them idle in it. */
+async function useHostPool(dataSource: DataSource, count: number): Promise<void> {
+  const runners = Array.from({ length: count }, () => dataSource.createQueryRunner());
+  await Promise.all(runners.map((runner) => runner.query('SELECT')));
+  await Promise.all(runners.map((runner) => runner.release()));
+}
+
+/** Transactions of the host, four at a time, until it is told to rest: the parent hears of each whether it was committed. */
+const hostWork = {
+  resting: false,
+  async record(recorder: DeliveryRecorder): Promise<void> {
+    await Promise.all(Array.from({ length: 4 }, () => this.recordInTurn(recorder)));
+    process.send!({ committed: 'rested' });
+  },
+  async recordInTurn(recorder: DeliveryRecorder): Promise<void> {
+    // oxlint-disable no-await-in-loop -- one after the other
+    while (!this.resting) {
+      const recorded = await recorder
+        .transaction(async (tx) => {
+          const { id } = await recorder.enqueue(tx, HttpChannel, { destination: 'test', payload: {} });
+          await tx.query('SELECT pg_sleep(0.02)');
+          return id;
+        })
+        .catch(() => delay(20));
+      process.send!({ committed: recorded });
+    }
+    // oxlint-enable no-await-in-loop
+  },
+};
 
 void main();

@@ -15,6 +15,8 @@ export interface ReplicaOrder {
   readonly options?: DeliveriesOptions;
   /** Leave Nest's shutdown hooks off. */
   readonly noHooks?: boolean;
+  /** Connections of the host's own pool that are opened at the start, and idle in it. */
+  readonly hostConnections?: number;
 }
 
 export interface ReplicaPayload {
@@ -33,6 +35,11 @@ export interface Replica {
   /** Exit code, or the signal that ended it. */
   readonly ended: Promise<number | NodeJS.Signals>;
   tally(): Promise<Record<CountedOutcome, number>>;
+  /**
+   * What the host's transactions recorded, between the messages `record` and `rest`: an id for each that was committed,
+   * undefined for each that failed, and `rested` at the end.
+   */
+  readonly committed: readonly (string | undefined)[];
   /** Resolves when the workers have been started. */
   readonly ready: Promise<void>;
 }
@@ -50,11 +57,14 @@ export function startReplica(order: ReplicaOrder): Replica {
   const ended = once(child, 'close').then(([code, signal]) => (last = (code ?? signal) as number | NodeJS.Signals));
   let ready = false;
   let tally: Record<CountedOutcome, number> | undefined;
-  child.on('message', (message) => {
+  const committed: (string | undefined)[] = [];
+  child.on('message', (message: 'ready' | { tally: Record<CountedOutcome, number> } | { committed?: string }) => {
     if (message === 'ready') ready = true;
-    else ({ tally } = message as { tally: Record<CountedOutcome, number> });
+    else if ('tally' in message) ({ tally } = message);
+    else committed.push(message.committed);
   });
   return {
+    committed,
     pid: child.pid!,
     child,
     lines: () => output.split('\n').filter(Boolean),
