@@ -71,24 +71,45 @@ it('fails what waited longer than maxAge, or past its deadline, without a send; 
   expect(app.tally.of('mail')).toEqual({ succeeded: 2, retried: 0, failed: 3, lease_lost: 0 });
 });
 
-it('fails a retry that would fall later than maxAge or the deadline at once, with the error of the attempt', async () => {
-  const channel = scriptedChannel({ name: 'mail', maxAge: '1h', retry: { first: '10m', max: '10m' } });
+it('fails a retry that would fall later than maxAge, the deadline or maxAttempts at once, with the error of the attempt', async () => {
+  const channel = scriptedChannel({ name: 'mail', maxAge: '1h', maxAttempts: 3, retry: { first: '10m', max: '10m' } });
   channel.on('busy', () => retry(503, { retryAfter: '600' }));
   app = await startDeliveriesApp(database.url, [channel.type]);
-  const [young, old] = (await enqueue(app, channel, [{ script: 'busy' }, { script: 'busy' }], ahead())) as [
+  const recorded = await enqueue(
+    app,
+    channel,
+    Array.from({ length: 6 }, () => ({ script: 'busy' })),
+    ahead(),
+  );
+  const [young, old, retried, retriedLongAgo, tried, triedOut] = recorded as [
+    string,
+    string,
+    string,
+    string,
     string,
     string,
   ];
   const short = await enqueueOne(app, channel, { script: 'busy' }, { deadline: new Date(Date.now() + 540_000) });
   await release(young, `created_at = created_at - interval '40 min'`);
   await release(old, `created_at = created_at - interval '51 min'`);
-  await untilEnded([old, short]);
-  for (const row of await rowsOf(database, [old, short])) {
-    expect(row).toMatchObject({ status: 'failed', last_error: '503', attempts: 1 });
-  }
-  await until('the young one waits', async () => (await rowOf(database, young)).last_error === '503');
-  expect(await rowOf(database, young)).toMatchObject({ status: 'pending', attempts: 1 });
-  expect(channel.calls).toHaveLength(3);
+  // An operator's retry starts both the age and the count of attempts anew.
+  const daysOld = `created_at = created_at - interval '2 d', retried_at = clock_timestamp()`;
+  await release(retried, `${daysOld} - interval '40 min'`);
+  await release(retriedLongAgo, `${daysOld} - interval '51 min'`);
+  await release(tried, `${daysOld}, attempts = 5, attempts_at_retry = 4`);
+  await release(triedOut, `${daysOld}, attempts = 6, attempts_at_retry = 4`);
+  const ended = [old, short, retriedLongAgo, triedOut];
+  await untilEnded(ended);
+  expect(await rowsOf(database, ended)).toMatchObject(
+    [1, 1, 1, 7].map((attempts) => ({ status: 'failed', last_error: '503', attempts })),
+  );
+  const waiting = [young, retried, tried];
+  const rows = await until('the others wait', async () => {
+    const found = await rowsOf(database, waiting);
+    return found.every(({ last_error }) => last_error === '503') && found;
+  });
+  expect(rows).toMatchObject([1, 1, 6].map((attempts) => ({ status: 'pending', attempts })));
+  expect(channel.calls).toHaveLength(7);
 });
 
 it('does not send what expired while the reply to its claim was on the way', async () => {
