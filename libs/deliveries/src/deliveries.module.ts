@@ -11,8 +11,7 @@ import {
 import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
 import { SchedulerRegistry } from '@nestjs/schedule';
 import { DataSource } from 'typeorm';
-import { postgresOptionsOf } from './database/connection-options';
-import { connectionOptionsOf } from './database/connection-options';
+import { connectionOptionsOf, postgresOptionsOf } from './database/connection-options';
 import { WorkerDatabase } from './database/worker-database';
 import { DeliveryCleaner } from './clean-up/delivery-cleaner';
 import { migrateSchema, requireCurrentSchema } from './database/schema';

@@ -17,6 +17,7 @@ test('a thrown value gives its class’s name and nothing that it says', () => {
   expect(kindOfThrown('secret')).toBe('string');
   expect(kindOfThrown(undefined)).toBe('undefined');
   expect(kindOfThrown(new (class extends Error {})('secret'))).toBe('unnamed_error');
+  expect(kindOfThrown(Object.assign(new Error('secret'), { constructor: undefined }))).toBe('unnamed_error');
 });
 
 test('outcomes take status codes as numbers, and no text', () => {

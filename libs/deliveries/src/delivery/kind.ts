@@ -15,6 +15,8 @@ export function writableKind(kind: unknown): string {
 
 /** The kind of a thrown value: its class's name, never its message, which can quote anything. */
 export function kindOfThrown(thrown: unknown): string {
-  const name = thrown instanceof Error ? thrown.constructor.name : typeof thrown;
+  // Anything can be thrown, also an error whose class was taken from it: what a channel throws never ends the process.
+  const name: unknown =
+    thrown instanceof Error ? (thrown.constructor as { name?: unknown } | undefined)?.name : typeof thrown;
   return writableKind(name);
 }

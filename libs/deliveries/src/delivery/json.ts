@@ -1,2 +1,0 @@
-/** What a JSON text can say. */
-export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
