@@ -52,7 +52,8 @@ export class PartnerNotificationChannel implements ChannelHandler<PartnerNotific
         'user-agent': `nest-deliveries-reference (replica ${this.replica.name})`,
       },
       body: JSON.stringify(payload.body),
-      timeout: Math.max(1, attempt.remaining()),
+      // Before the signal, at which the client could only say that it was aborted, and not in which phase.
+      timeout: Math.max(1, attempt.remaining() - 100),
       signal: attempt.signal,
     });
     return outcomeOf(result);
