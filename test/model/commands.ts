@@ -31,8 +31,7 @@ export type Accident = (typeof accidents)[number];
  * number), so that a step keeps its meaning when steps before it are taken away; where there is nothing, it does nothing.
  */
 export type Command =
-  | { do: 'record'; session: number; how: 'plain' | 'recorder'; drafts: number[] }
-  | { do: 'savepoint'; pick: number; how: 'raw' | 'nested' }
+  | { do: 'record'; session: number; how: 'plain' | 'recorder'; drafts: number[]; savepoint: 'none' | 'raw' | 'nested' }
   | { do: 'release' | 'roll back to savepoint'; pick: number }
   | { do: 'commit' | 'roll back' | 'kill the connection'; pick: number }
   | { do: 'claim' | 'claim heads'; replica: number; pick: number; slots: number }
@@ -83,11 +82,11 @@ const command = fc.oneof(
     {
       session: fc.nat({ max: sessionCount - 1 }),
       how: fc.constantFrom('plain' as const, 'recorder' as const),
+      savepoint: fc.constantFrom<'none' | 'raw' | 'nested'>('none', 'none', 'none', 'raw', 'nested'),
       drafts: fc.array(place, { minLength: 1, maxLength: 3, size: 'max' }),
     },
   ),
-  named({ savepoint: 3 }, { pick, how: fc.constantFrom('raw' as const, 'nested' as const) }),
-  named({ release: 1, 'roll back to savepoint': 2 }, { pick }),
+  named({ release: 1, 'roll back to savepoint': 4 }, { pick }),
   named({ commit: 16, 'roll back': 2, 'kill the connection': 1 }, { pick }),
   named({ claim: 6, 'claim heads': 14 }, { replica, pick, slots: few }),
   named({ send: 20, 'give back': 3 }, { pick, count: few }),

@@ -45,8 +45,6 @@ export class History {
     switch (command.do) {
       case 'record':
         return this.recorders.record(command);
-      case 'savepoint':
-        return this.recorders.savepoint(command);
       case 'release':
       case 'roll back to savepoint':
         return this.recorders.endSavepoint(command);

@@ -256,6 +256,7 @@ export class QueueModel {
     if (delivery.lease === 'over') delivery.lease = 'none';
     delivery.attemptsAtRetry = delivery.attempts;
     delivery.crashes = 0;
+    delivery.endedFor = 0;
     delivery.tooOld = false;
     if (restartAgeBehind && delivery.key !== null) {
       for (const behind of this.unfinished(delivery)) if (behind.status === 'pending') behind.tooOld = false;

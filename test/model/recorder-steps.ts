@@ -31,7 +31,7 @@ export class RecorderSteps {
     // oxlint-enable no-await-in-loop
   }
 
-  async record({ session, how, drafts }: Do<'record'>): Promise<void> {
+  async record({ session, how, drafts, savepoint }: Do<'record'>): Promise<void> {
     if (this.waiting.has(session)) return;
     const wanted = drafts.map((place) => this.newDelivery(place));
     if (!this.recorders.mayRecord(session, how, wanted)) return;
@@ -41,6 +41,7 @@ export class RecorderSteps {
       this.sessions.set(session, await within(opened, 'a transaction to begin'));
       this.recorders.begin(session, how);
     }
+    if (savepoint !== 'none') await this.setSavepoint(session, savepoint);
     const { how: opened } = this.recorders.of(session)!;
     this.stage.say(`recorder ${session} (${opened}) records ${wanted.map(nameOf).join(', ')}`);
     // The module asks its channels one after the other: so do ordinals within one call.
@@ -91,12 +92,10 @@ export class RecorderSteps {
     );
   }
 
-  async savepoint({ pick, how }: Do<'savepoint'>): Promise<void> {
-    const session = this.choose(pick, (each) => this.recorders.of(each)!.savepoints.length < 3);
-    if (session === undefined) return;
-    const opened = this.sessions.get(session)!;
+  private async setSavepoint(session: number, how: 'raw' | 'nested'): Promise<void> {
+    if (this.recorders.of(session)!.savepoints.length > 2) return;
     this.stage.say(`recorder ${session} sets a savepoint (${how})`);
-    await within(opened.savepoint(how), 'a savepoint');
+    await within(this.sessions.get(session)!.savepoint(how), 'a savepoint');
     this.recorders.savepoint(session, how);
   }
 
@@ -151,11 +150,13 @@ export class RecorderSteps {
     await this.wakeUp();
   }
 
-  private async killConnection(session: number, { pid, abandon }: Session): Promise<void> {
+  private async killConnection(session: number, { pid, lost, abandon }: Session): Promise<void> {
     this.stage.say(`the connection of recorder ${session} is killed`);
     this.waiting.get(session)?.catch(() => undefined);
     const { hand } = this.stage.world;
+    const noticed = lost();
     await hand.query('SELECT pg_terminate_backend($1)', [pid]);
+    await within(noticed, 'a connection to end');
     // oxlint-disable-next-line no-await-in-loop -- asks for a fact that nobody announces
     while ((await hand.query('SELECT FROM pg_stat_activity WHERE pid = $1', [pid])).rowCount !== 0);
     await within(abandon(), 'a killed transaction to end');

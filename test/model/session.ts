@@ -1,4 +1,5 @@
 import type { DeliveryEvent, DeliveryRecorder } from 'nest-deliveries';
+import type { Client } from 'pg';
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import { gate } from '../faults/support/facts';
 
@@ -13,17 +14,20 @@ export interface Session {
   rollBackToSavepoint(how: 'raw' | 'nested'): Promise<void>;
   readonly commit: () => Promise<void>;
   readonly rollBack: () => Promise<void>;
-  /** After its connection was ended: lets go of what is left here. */
+  /** Resolves when this side, too, has noticed that the connection was ended: before that the pool would give it to others. */
+  readonly lost: () => Promise<unknown>;
+  /** After that: lets go of what is left here. */
   readonly abandon: () => Promise<void>;
 }
 
 /** A transaction that the host opens and ends by itself. */
 export async function plainSession(dataSource: DataSource, recorder: DeliveryRecorder): Promise<Session> {
   const runner = dataSource.createQueryRunner();
-  const pid = await pidOf(runner);
+  const client = await clientOf(runner);
   await runner.startTransaction('READ COMMITTED');
   return {
-    pid,
+    pid: client.processID,
+    lost: () => new Promise((resolve) => client.once('end', resolve)),
     ...stepsOn(runner, recorder),
     commit: async () => {
       await runner.commitTransaction();
@@ -51,9 +55,10 @@ export async function recorderSession(recorder: DeliveryRecorder): Promise<Sessi
     ended.catch(refused);
   });
   const runner = tx.queryRunner!;
-  const pid = await pidOf(runner);
+  const client = await clientOf(runner);
   return {
-    pid,
+    pid: client.processID,
+    lost: () => new Promise((resolve) => client.once('end', resolve)),
     ...stepsOn(runner, recorder),
     commit: () => {
       end.open();
@@ -102,7 +107,5 @@ function stepsOn(
   };
 }
 
-async function pidOf(runner: QueryRunner): Promise<number> {
-  const { processID } = (await runner.connect()) as { processID: number };
-  return processID;
-}
+const clientOf = (runner: QueryRunner): Promise<Client & { processID: number }> =>
+  runner.connect() as Promise<Client & { processID: number }>;
