@@ -219,7 +219,7 @@ describe('onFailed', () => {
 
   // Each of them leaves the transaction unable to commit, and only the first says so by itself.
   it.each<[string, Parameters<typeof scriptedChannel>[1]]>([
-    ['throws each time', () => Promise.reject(new Error('boom'))],
+    ['throws each time', () => Promise.reject(Object.assign(new Error('boom'), { code: 'no ada@example.com' }))],
     [
       'swallows the error of a statement, which the commit would turn into a rollback without a word',
       async (_, tx) => {
@@ -247,6 +247,7 @@ describe('onFailed', () => {
     await until('it is counted', () => running.tally.of('mail').failed === 1);
     tallied(running, { failed: 1 });
     expect(log.filter((text) => text.includes('onFailed'))).toHaveLength(3);
+    expect(log.join('\n')).not.toContain('ada@example.com');
   });
 
   it('is not called when an operator has cancelled the delivery meanwhile', async () => {

@@ -110,20 +110,21 @@ it.each<[object, string]>([
   [{ channels: ['email'] }, 'channels must be an object; got ["email"]. Write channels: { email: { … } }.'],
   [{ channels: null }, 'channels must be an object; got null. Write channels: { email: { … } }.'],
   [
-    { connection: 'postgres://a' },
-    'connection must be an object; got "postgres://a". Write what pg takes, or leave it out.',
+    { connection: 'postgres://a:hunter2@b/c' },
+    'connection must be an object; got text. Write what pg takes, or leave it out.',
   ],
 ])('refuses %j', (options, message) => {
   expect(refusal(options)).toBe(`DeliveriesModule: ${message}`);
 });
 
-it.each<[object | null, RegExp]>([
+it.each<[object | string | null, RegExp]>([
   [{ sheduler: 1 }, /there is no option "sheduler"; the nearest is "schema"\. Known are: schema, migrate, /],
   [{ concurency: 1 }, /there is no option "concurency"; the nearest is "concurrency"\./],
   [{ maxAttempts: 1 }, /there is no option "maxAttempts"/],
   [{ retry: { maximum: 1 } }, /retry: there is no option "maximum"; the nearest is "max"\. Known are: first, max\.$/],
   [{ retry: 5 }, /retry: options must be an object; got 5\. Write \{ … \}\.$/],
   [null, /options must be an object; got null\. Write \{ … \}\.$/],
+  ['postgres://a:hunter2@b/c', /options must be an object; got text\. Write \{ … \}\.$/],
 ])('refuses what it does not know: %j', (options, message) => {
   expect(refusal(options)).toMatch(message);
 });

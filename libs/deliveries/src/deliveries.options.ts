@@ -198,7 +198,7 @@ export function requireLeaseOverTimeout(subject: string, { lease, sendTimeout }:
 /** @throws DeliveriesOptionsError that names the nearest known option */
 export function refuseUnknown(subject: string, given: object, known: readonly string[]): void {
   if (typeof given !== 'object' || given === null) {
-    throw new DeliveriesOptionsError(`${subject}: options must be an object; got ${shown(given)}. Write { … }.`);
+    throw new DeliveriesOptionsError(`${subject}: options must be an object; got ${withoutText(given)}. Write { … }.`);
   }
   const unknown = Object.keys(given).find((name) => !known.includes(name));
   if (unknown === undefined) return;
@@ -230,8 +230,11 @@ function refused(subject: string, option: string, rule: string, got: unknown, ad
 
 function requireObject(subject: string, option: string, value: unknown, advice: string): void {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return;
-  throw refused(subject, option, 'must be an object', value, advice);
+  throw new DeliveriesOptionsError(`${subject}: ${option} must be an object; got ${withoutText(value)}. ${advice}.`);
 }
+
+/** Text in the place of an object may be an address with a password in it. */
+const withoutText = (value: unknown): string => (typeof value === 'string' ? 'text' : shown(value));
 
 /** What was given; of an object or a function no more than that, since it may hold a password. */
 function shown(value: unknown): string {

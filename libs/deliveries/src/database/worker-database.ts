@@ -134,8 +134,10 @@ export function isOutage(error: unknown): boolean {
 
 /** The SQLSTATE or system error code, otherwise the class's name: safe to log, unlike a message that may quote values. */
 export function codeOf(error: unknown): string {
-  const code = (error as { code?: unknown } | undefined)?.code;
-  return typeof code === 'string' ? code : error instanceof Error ? error.constructor.name : typeof error;
+  const { code, constructor } = Object(error) as { code?: unknown; constructor?: { name?: unknown } };
+  // A hook of the host may throw an error whose code is anything.
+  const isCode = typeof code === 'string' && /^[A-Za-z0-9_.:-]{1,64}$/.test(code);
+  return isCode ? code : error instanceof Error ? String(constructor?.name) : typeof error;
 }
 
 /** Waits for `work`, but no longer than `ms`. */
