@@ -68,7 +68,10 @@ async function checkGreen() {
     const run = await jest(lane, named);
     for (const name of new Set(named.map((test) => test.name))) {
       const verdict = verdictOn(run, { file, name });
-      if (verdict !== 'green') complaints.push(`Without a mutant, ${file} › ${name} is ${verdict}. ${run.trouble}`);
+      if (verdict !== 'green')
+        complaints.push(
+          `Without a mutant, ${file} › ${name} is ${verdict}. ${run.trouble || reason(run, { file, name })}`,
+        );
     }
   });
   console.log(
@@ -126,7 +129,7 @@ function resultsOf(run, { file, name }) {
 /** The first words of the failure, for the reader to judge. */
 function reason(run, test) {
   const failure = resultsOf(run, test).find(({ status }) => status === 'failed');
-  const lines = stripVTControlCharacters(failure.failureMessages.join('\n')).split('\n');
+  const lines = stripVTControlCharacters(failure?.failureMessages.join('\n') ?? '').split('\n');
   const telling = lines.map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('at '));
   return telling.slice(0, 3).join(' ').slice(0, 160);
 }

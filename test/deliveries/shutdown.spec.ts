@@ -44,7 +44,7 @@ async function start(
 class Imports {}
 
 it.each(['before', 'after'])(
-  'lets sends in flight end and stores their outcomes, DeliveriesModule being imported %s TypeOrmModule',
+  'BL-101: lets sends in flight end and stores their outcomes, DeliveriesModule being imported %s TypeOrmModule',
   async (place) => {
     const channel = scriptedChannel(settings);
     const { passed, open } = gate();
