@@ -71,7 +71,7 @@ it('fails what waited longer than maxAge, or past its deadline, without a send; 
   expect(app.tally.of('mail')).toEqual({ succeeded: 2, retried: 0, failed: 3, lease_lost: 0 });
 });
 
-it('fails a retry that would fall later than maxAge, the deadline or maxAttempts at once, with the error of the attempt', async () => {
+it('fails a retry that would fall later than maxAge or the deadline at once, with the error of the attempt', async () => {
   const channel = scriptedChannel({ name: 'mail', maxAge: '1h', maxAttempts: 3, retry: { first: '10m', max: '10m' } });
   channel.on('busy', () => retry(503, { retryAfter: '600' }));
   app = await startDeliveriesApp(database.url, [channel.type]);

@@ -27,9 +27,9 @@ interface Job {
  * full, and after one that is not full `work` waits for its next poll, half a second.
  */
 function fetchLoops(boss: PgBoss, batchSize: number, handle: (n: number) => void | Promise<void>): Worker {
-  let stopped = false;
+  const stopped = new AbortController();
   const loop = async (): Promise<void> => {
-    while (!stopped) {
+    while (!stopped.signal.aborted) {
       const jobs = await boss.fetch(queue, { batchSize });
       await Promise.all(jobs.map(async ({ data }) => handle(data.seq)));
       const ids = jobs.map(({ id }) => id);
@@ -40,7 +40,7 @@ function fetchLoops(boss: PgBoss, batchSize: number, handle: (n: number) => void
   const loops = Promise.all([loop(), loop()]);
   return {
     async stop() {
-      stopped = true;
+      stopped.abort();
       await loops;
       await boss.stop({ graceful: false });
     },
