@@ -81,7 +81,7 @@ class Served {
   }
 }
 
-describe('six replicas and the command migrate, at once on an empty database', () => {
+describe('BL-105: six replicas and the command migrate, at once on an empty database', () => {
   const replicas: Served[] = [];
   let database: TestDatabase;
 
@@ -134,7 +134,7 @@ describe('six replicas and the command migrate, at once on an empty database', (
 });
 
 describe('the command migrate', () => {
-  it('killed halfway leaves nothing, and the next one applies it all', async () => {
+  it('BL-105: killed halfway leaves nothing, and the next one applies it all', async () => {
     const database = await emptyDatabase();
     await database.query('CREATE SCHEMA deliveries');
     // The migration gets as far as this table's name, with two other tables made, and then waits for us.

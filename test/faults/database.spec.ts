@@ -7,7 +7,7 @@ import { type Receiver, startReceiver } from './support/receiver';
 import { recordFor, type Replica, type ReplicaOrder, startReplica } from './support/replica';
 import { countByStatus, rowsOf } from './support/rows';
 
-describe('PostgreSQL down for 10 s under load', () => {
+describe('PostgreSQL down for 10 s under load (BL-121)', () => {
   let server: EmbeddedPostgres;
   let pool: Pool;
 

@@ -149,7 +149,7 @@ async function recordAndClaim(frozen: Promise<void>): Promise<string> {
 // With 'at once', the process ends before anything else of the same claim could be sent or given back. Where in a claim it
 // stands differs as well.
 it.each([['at once', 5] as const, ...(process.env.TEST_LONG ? [['sent', 0] as const] : [])])(
-  'lets a delivery that ends its process (%s) fail as crashed, and the 20 beside it arrive',
+  'BL-013: lets a delivery that ends its process (%s) fail as crashed, and the 20 beside it arrive',
   async (boom, place) => {
     const payloads = Array.from({ length: 21 }, (_, index) => (index === place ? { boom } : {}));
     const poison = (await recordFor(database, payloads))[place];

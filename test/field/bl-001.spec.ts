@@ -81,7 +81,7 @@ const rows = (...numbers: number[]): Promise<object[]> =>
     [numbers],
   );
 
-it('sends exactly once after the commit, and nothing while the transaction is open', async () => {
+it('BL-001: sends exactly once after the commit, and nothing while the transaction is open', async () => {
   const recorded = gate();
   const mayCommit = gate();
   const transaction = apps[0]!.dataSource.transaction(async (tx) => {
@@ -101,7 +101,7 @@ it('sends exactly once after the commit, and nothing while the transaction is op
   expect(await database.query('SELECT id FROM orders WHERE id = 7001')).toHaveLength(1);
 });
 
-it('sends nothing after a rollback', async () => {
+it('BL-001: sends nothing after a rollback', async () => {
   const rolledBack = apps[0]!.dataSource.transaction(async (tx) => {
     await place(tx, 7002);
     await everybodyLooks();
@@ -112,7 +112,7 @@ it('sends nothing after a rollback', async () => {
   expect([orders(7002), await rows(7002)]).toEqual([[], []]);
 });
 
-it('sends nothing after a commit that fails', async () => {
+it('BL-001: sends nothing after a commit that fails', async () => {
   const failed = apps[0]!.dataSource.transaction(async (tx) => {
     await place(tx, 7003);
     await tx.query('UPDATE orders SET parent = 1 WHERE id = 7003');
@@ -122,7 +122,7 @@ it('sends nothing after a commit that fails', async () => {
   expect([orders(7003), await rows(7003)]).toEqual([[], []]);
 });
 
-it('sends nothing of a savepoint that was rolled back, and the rest of its transaction', async () => {
+it('BL-001: sends nothing of a savepoint that was rolled back, and the rest of its transaction', async () => {
   await apps[0]!.dataSource.transaction(async (tx) => {
     await tx.query('SAVEPOINT here');
     await place(tx, 7004);

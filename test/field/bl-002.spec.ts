@@ -41,7 +41,7 @@ afterAll(async () => {
 const cyclic: Record<string, unknown> = {};
 cyclic['self'] = cyclic;
 
-it('refuses each bad value with its path, and the caller’s transaction commits what else it did', async () => {
+it('BL-002: refuses each bad value with its path, and the caller’s transaction commits what else it did', async () => {
   const bad: [unknown, string][] = [
     [{ note: 'a\0b' }, 'payload.note'],
     [{ 'a\0': 1 }, 'the key "a\\u0000" in payload'],
@@ -68,7 +68,7 @@ it('refuses each bad value with its path, and the caller’s transaction commits
   expect(await database.query('SELECT FROM deliveries.deliveries')).toEqual([]);
 });
 
-it('sends exactly what was recorded, or refuses to record it', async () => {
+it('BL-002: sends exactly what was recorded, or refuses to record it', async () => {
   const anything = fc.oneof(
     fc.jsonValue({ stringUnit: 'binary', maxDepth: 4 }),
     fc.double().map((n) => ({ n })),

@@ -26,7 +26,7 @@ const answers: [says: Buffer, status: string, error: string][] = [
   [response('422 Unprocessable \xdf', Buffer.from('\0')), 'failed', '422'],
 ];
 
-it('settles each attempt as a status code, with nothing of the receiver in the tables', async () => {
+it('BL-028: settles each attempt as a status code, with nothing of the receiver in the tables', async () => {
   const database = await createTestDatabase();
   const receiver = await startReceiver(({ socket, received }) => {
     const index = Number(/^POST \/(\d+) /.exec(received)![1]);

@@ -74,7 +74,7 @@ const statusOf = async (id: string): Promise<unknown> =>
 const named = ({ sends }: Application, name: string): Application['sends'] =>
   sends.filter((each) => each.name === name);
 
-it('really runs in the two zones, and keeps every time with its zone', async () => {
+it('BL-111: really runs in the two zones, and keeps every time with its zone', async () => {
   expect([west.offset, east.offset]).toEqual([360, -330]);
   const columns = await database.query<{ data_type: string }>(
     `SELECT DISTINCT data_type FROM information_schema.columns
@@ -83,7 +83,7 @@ it('really runs in the two zones, and keeps every time with its zone', async () 
   expect(columns).toEqual([{ data_type: 'timestamp with time zone' }]);
 });
 
-describe.each(['west', 'east'] as const)('recorded in the other zone, sent in the %s', (direction) => {
+describe.each(['west', 'east'] as const)('BL-111: recorded in the other zone, sent in the %s', (direction) => {
   const sender = (): Application => (direction === 'west' ? west : east);
   const recorder = (): Application => (direction === 'west' ? east : west);
 

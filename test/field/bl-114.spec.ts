@@ -39,7 +39,7 @@ it.each([
   [1, 2],
   [2, 2],
   [1, 0],
-])('a host’s pool of %i and %i workers: as many transactions at once finish', async (poolSize, workers) => {
+])('BL-114: a host’s pool of %i and %i workers: as many transactions at once finish', async (poolSize, workers) => {
   app = await startDeliveriesApp(database.url, [Letters], { workers }, poolSize);
   const { dataSource, recorder } = app;
   const open = gate();
@@ -56,7 +56,7 @@ it.each([
   expect(await database.query('SELECT FROM deliveries.deliveries')).toHaveLength(poolSize * 105);
 });
 
-it('uses no connection but the caller’s while its transaction is open', async () => {
+it('BL-114: uses no connection but the caller’s while its transaction is open', async () => {
   app = await startDeliveriesApp(database.url, [Letters], { workers: 0 });
   const others = (own: number): Promise<object[]> =>
     database.query(
