@@ -566,7 +566,9 @@ describe('purge', () => {
     const inFlight = await enqueueOne(app, mail, { script: 'gated' }, { recipient });
     app.workers.wake();
     await until('it is in flight', () => mail.inFlight().length === 1);
-    const [old, waiting] = await enqueue(app, mail, [{}, {}], { recipient });
+    // Ahead, so that no poll takes them before the purge does.
+    const ahead = { recipient, notBefore: new Date(Date.now() + 3_600_000) };
+    const [old, waiting] = await enqueue(app, mail, [{}, {}], ahead);
     await make(old!, "status = 'succeeded', settled_at = clock_timestamp() - interval '8 days'");
 
     await app.dataSource.transaction(async (tx) => {

@@ -14,6 +14,7 @@ import {
   type Delivery,
   DeliveryChannel,
   type DeliveryDraft,
+  DeliveryWorkers,
   type Outcome,
   retry,
   succeeded,
@@ -63,6 +64,13 @@ async function main(): Promise<void> {
   const app = await NestFactory.createApplicationContext(Replica, { logger: ['log', 'warn', 'error', 'fatal'] });
   // By itself Nest ends the process by the signal, whose exit code is not 0.
   if (!order.noHooks) app.enableShutdownHooks(undefined, { useProcessExit: true });
+  const workers = app.get(DeliveryWorkers);
+  const stop = workers.beforeApplicationShutdown.bind(workers);
+  workers.beforeApplicationShutdown = () => {
+    const stopped = stop();
+    process.send?.('stopping');
+    return stopped;
+  };
   process.on('message', (message) => {
     if (message === 'tally') process.send!({ tally: app.get(AttemptTally).of('http') });
     // Afterwards nothing may hold the process, the channel to its parent apart.

@@ -42,6 +42,8 @@ export interface Replica {
   readonly committed: readonly (string | undefined)[];
   /** Resolves when the workers have been started. */
   readonly ready: Promise<void>;
+  /** Whether the workers have been told to stop. */
+  isStopping(): boolean;
 }
 
 /** Starts a replica in a process of its own, where an unhandled rejection ends it. */
@@ -56,13 +58,18 @@ export function startReplica(order: ReplicaOrder): Replica {
   let last: number | NodeJS.Signals | undefined;
   const ended = once(child, 'close').then(([code, signal]) => (last = (code ?? signal) as number | NodeJS.Signals));
   let ready = false;
+  let stopping = false;
   let tally: Record<CountedOutcome, number> | undefined;
   const committed: (string | undefined)[] = [];
-  child.on('message', (message: 'ready' | { tally: Record<CountedOutcome, number> } | { committed?: string }) => {
-    if (message === 'ready') ready = true;
-    else if ('tally' in message) ({ tally } = message);
-    else committed.push(message.committed);
-  });
+  child.on(
+    'message',
+    (message: 'ready' | 'stopping' | { tally: Record<CountedOutcome, number> } | { committed?: string }) => {
+      if (message === 'ready') ready = true;
+      else if (message === 'stopping') stopping = true;
+      else if ('tally' in message) ({ tally } = message);
+      else committed.push(message.committed);
+    },
+  );
   return {
     committed,
     pid: child.pid!,
@@ -70,6 +77,7 @@ export function startReplica(order: ReplicaOrder): Replica {
     lines: () => output.split('\n').filter(Boolean),
     kill: (signal) => void process.kill(child.pid!, signal),
     ended,
+    isStopping: () => stopping,
     ready: until('the replica is up', () => ready || last !== undefined, 30_000).then(() => undefined),
     tally: async () => {
       tally = undefined;
