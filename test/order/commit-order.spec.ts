@@ -355,6 +355,8 @@ describe('locks', () => {
     await other.query('COMMIT');
     await until('all are settled', async () => (await countByStatus(database))['succeeded'] === 40);
     expect(to.arrivals).toHaveLength(40);
+    // An outcome is counted when the reply to its settle has come, which is later than others can see it.
+    await until('all are counted', () => app.tally.of('parcels').succeeded === 40);
     expect(app.tally.of('parcels')).toMatchObject({ succeeded: 40, lease_lost: 0 });
   });
 });
