@@ -26,15 +26,27 @@ export async function checkHistories(numRuns: number, lanes: number): Promise<nu
     ...(MODEL_PATH === undefined ? {} : { path: MODEL_PATH, endOnFailure: true }),
   };
   const count = MODEL_SEED === undefined ? lanes : 1;
-  const played = await Promise.all(
-    Array.from({ length: count }, () => checkInOneLane({ numRuns: Math.ceil(runs / count), ...again })),
-  );
-  return played.reduce((sum, each) => sum + each, 0);
+  let failed = false;
+  const lane = async (): Promise<number> => {
+    try {
+      return await checkInOneLane({ numRuns: Math.ceil(runs / count), ...again }, () => failed);
+    } catch (error) {
+      failed = true;
+      throw error;
+    }
+  };
+  const ended = await Promise.allSettled(Array.from({ length: count }, lane));
+  return ended.reduce((sum, each) => {
+    if (each.status === 'rejected') throw each.reason;
+    return sum + each.value;
+  }, 0);
 }
 
-async function checkInOneLane(parameters: fc.Parameters<[Command[]]>): Promise<number> {
+/** @param isOver nothing more need be found */
+async function checkInOneLane(parameters: fc.Parameters<[Command[]]>, isOver: () => boolean): Promise<number> {
   let world: World | undefined;
   const play = async (commands: Command[]): Promise<void> => {
+    if (isOver()) return;
     world ??= await World.create();
     const history = new History(world);
     try {

@@ -106,7 +106,7 @@ const command = fc.oneof(
   named({ 'unlock the row': 2 }, {}),
   named({ retry: 4 }, { pick, restartAgeBehind: fc.boolean() }),
   named({ cancel: 4 }, { pick }),
-  named({ 'clean up': 5 }, { monthLater: fc.boolean() }),
+  named({ 'clean up': 4 }, { monthLater: fc.boolean() }),
 ) as fc.Arbitrary<Command>;
 
 /** Two arrays, whose lengths add up to 55 on average, since the length of one would often be near zero; shrinks to nothing. */

@@ -22,7 +22,13 @@ export class OperatorSteps {
 
   async retry({ pick, restartAgeBehind }: Do<'retry'>): Promise<void> {
     const n = this.choose(pick, ({ status }) => status === 'failed' || status === 'cancelled');
-    if (n !== undefined) await this.retryOne(n, restartAgeBehind);
+    if (n === undefined) return;
+    const { model } = this.stage;
+    const locked = model.locked === undefined ? undefined : model.of(model.locked);
+    const { channel, key } = model.deliveries.get(n) ?? { channel: undefined, key: null };
+    // It would wait for the locked row of one behind, and the history for itself.
+    const waits = key !== null && locked?.key === key && locked.channel === channel;
+    await this.retryOne(n, restartAgeBehind && !waits);
   }
 
   async retryOne(n: number, restartAgeBehind: boolean): Promise<void> {

@@ -42,7 +42,11 @@ export class TimeSteps {
         );
         if (!chosen) return;
         this.stage.say(`#${chosen.n} comes due`);
-        await move(chosen.n, `due_at = ${past}`);
+        // least() passes over a lease that is not there, so it is asked for.
+        await move(
+          chosen.n,
+          `due_at = ${past}, lease_expires_at = CASE WHEN lease_expires_at IS NOT NULL THEN least(lease_expires_at, ${past}) END`,
+        );
         // Of one that was cancelled in flight and revived, the lease of that attempt is over as well.
         model.leaseEnds(chosen.n);
         chosen.due = true;
