@@ -2,14 +2,19 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { until } from '../faults/support/facts';
-import { accept, type Receiver, startReceiver } from '../faults/support/receiver';
+import { type Receiver, startReceiver } from '../faults/support/receiver';
 import { recordFor, type Replica, type ReplicaOrder, startReplica } from '../faults/support/replica';
 import { attemptsOf, expireLease, rowOf } from '../faults/support/rows';
+import { scriptedChannel } from '../faults/support/scripted-channel';
+import { startDeliveriesApp } from '../support/deliveries-app';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 import { spawnTs } from '../support/ts-child';
 
 // BL-101: connections are closed before the last outcome is stored. `app.close()`, and the order in which modules are imported, are
 // in test/deliveries/shutdown.spec.ts.
+
+// Each starts a process, which is a second of computing.
+jest.setTimeout(60_000);
 
 let database: TestDatabase;
 let receiver: Receiver;
@@ -43,16 +48,21 @@ async function inFlight(): Promise<string> {
   return id!;
 }
 
-/** Another process takes over what one that is gone had in flight, when its lease ends and not before. */
+/** Somebody else takes over what a process that is gone had in flight, when its lease ends and not before. */
 async function isTakenOver(id: string): Promise<void> {
   expect(await rowOf(database, id)).toMatchObject({ status: 'pending', attempts: 1, crashes: 0, last_error: null });
-  receiver.answer = accept;
-  await start().ready;
+  const channel = scriptedChannel({ name: 'http', maxAge: '1d' });
+  const app = await startDeliveriesApp(database.url, [channel.type]);
   const [probe] = await recordFor(database, [{}]);
-  await until('it works', async () => (await rowOf(database, probe!)).status === 'succeeded');
-  expect(receiver.of(id)).toHaveLength(1);
-  await expireLease(database, id);
-  await until('it has arrived', async () => (await rowOf(database, id)).status === 'succeeded');
+  try {
+    await until('it works', async () => (await rowOf(database, probe!)).status === 'succeeded');
+    expect(channel.calls.map((call) => call.id)).toEqual([probe]);
+    await expireLease(database, id);
+    await until('it has arrived', async () => (await rowOf(database, id)).status === 'succeeded');
+  } finally {
+    await app.close();
+  }
+  expect(channel.calls.map((call) => call.id)).toEqual([probe, id]);
   expect(await rowOf(database, id)).toMatchObject({ attempts: 2, crashes: 1 });
   expect(await attemptsOf(database, id)).toEqual([{ number: 1, outcome: 'crashed', error: 'crashed' }]);
 }
