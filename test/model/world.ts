@@ -72,6 +72,7 @@ export class World {
     // It records and operates; what its workers would do, the histories do.
     const app = await startDeliveriesApp(database.url, [Mail, Hook], {
       run: [],
+      cleanUpInterval: false,
       channels: { hook: { revivesCancelled: false } },
     });
     const [hand, other] = await Promise.all([connected(database.url), connected(database.url)]);
