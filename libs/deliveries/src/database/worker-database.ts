@@ -1,6 +1,6 @@
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool, type PoolConfig, type QueryConfig } from 'pg';
+import { within } from './within';
 
 /** Longer than any statement of a healthy worker; far below the lease, so that a frozen connection is given up in time. */
 const statementDeadline = 10_000;
@@ -140,9 +140,3 @@ export function codeOf(error: unknown): string {
   return isCode ? code : error instanceof Error ? String(constructor?.name) : typeof error;
 }
 
-/** Waits for `work`, but no longer than `ms`. */
-async function within(ms: number, work: Promise<unknown>): Promise<void> {
-  const waited = new AbortController();
-  await Promise.race([work, sleep(ms, undefined, { signal: waited.signal }).catch(() => undefined)]);
-  waited.abort();
-}

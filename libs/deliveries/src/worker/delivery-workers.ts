@@ -1,9 +1,9 @@
 import { Logger, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import type { SchedulerRegistry } from '@nestjs/schedule';
 import { setMaxListeners } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { Claimer } from '../claim/claimer';
+import { within } from '../database/within';
 import type { WorkerDatabase } from '../database/worker-database';
 import type { ResolvedOptions } from '../deliveries.options';
 import type { AttemptTally } from '../observe/attempt-tally';
@@ -130,11 +130,4 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
     this.scheduler.addInterval(name, timer);
     this.polls.push(name);
   }
-}
-
-/** Waits for `work`, but no longer than `ms`. */
-async function within(ms: number, work: Promise<unknown>): Promise<void> {
-  const waited = new AbortController();
-  await Promise.race([work, sleep(ms, undefined, { signal: waited.signal }).catch(() => undefined)]);
-  waited.abort();
 }
