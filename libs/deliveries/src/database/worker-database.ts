@@ -139,4 +139,3 @@ export function codeOf(error: unknown): string {
   const isCode = typeof code === 'string' && /^[A-Za-z0-9_.:-]{1,64}$/.test(code);
   return isCode ? code : error instanceof Error ? String(constructor?.name) : typeof error;
 }
-
