@@ -53,6 +53,7 @@ async function checkInOneLane(parameters: fc.Parameters<[Command[]]>, isOver: ()
       await world.clear();
       await history.play(commands);
     } catch (error) {
+      history.abandon();
       // Statements of the failed history may hang, and its locks are held.
       await world.close();
       world = undefined;

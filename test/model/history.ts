@@ -41,6 +41,11 @@ export class History {
     await this.endAll();
   }
 
+  /** After a failure: lets go of the sends that are still in flight, whose time limits would keep the process alive. */
+  abandon(): void {
+    this.replicas.crashAll();
+  }
+
   private async step(command: Command): Promise<void> {
     switch (command.do) {
       case 'record':
