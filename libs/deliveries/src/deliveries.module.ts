@@ -14,6 +14,7 @@ import { DataSource } from 'typeorm';
 import { connectionOptionsOf, postgresOptionsOf } from './database/connection-options';
 import { WorkerDatabase } from './database/worker-database';
 import { DeliveryCleaner } from './clean-up/delivery-cleaner';
+import { guardHostConnections } from './database/guard-connections';
 import { migrateSchema, requireCurrentSchema } from './database/schema';
 import { resolveOptions, type DeliveriesOptions, type ResolvedOptions } from './deliveries.options';
 import { DeliveriesOptionsError } from './errors';
@@ -65,6 +66,7 @@ export class DeliveriesModule implements OnModuleInit {
 
   /** @throws ChannelDefinitionError, DeliveriesOptionsError, SchemaBehindError */
   async onModuleInit(): Promise<void> {
+    guardHostConnections(this.dataSource);
     this.channels.discover();
     if (this.options.migrate) await migrateSchema(this.dataSource, this.options.schema);
     await requireCurrentSchema(this.dataSource, this.options.schema);

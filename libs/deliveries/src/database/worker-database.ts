@@ -1,5 +1,6 @@
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { Pool, type PoolConfig, type QueryConfig } from 'pg';
+import { guardConnections } from './guard-connections';
 import { within } from './within';
 
 /** Longer than any statement of a healthy worker; far below the lease, so that a frozen connection is given up in time. */
@@ -35,6 +36,7 @@ export class WorkerDatabase implements OnApplicationShutdown {
       onConnect: (client): unknown =>
         client.query("SET default_transaction_isolation TO 'read committed'; SET enable_seqscan TO off"),
     });
+    guardConnections(this.pool);
     // Without a listener the death of an idle connection would end the process.
     this.pool.on('error', (error) => this.logger.warn(`An idle connection of the workers was lost: ${codeOf(error)}.`));
   }
