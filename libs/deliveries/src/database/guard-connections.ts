@@ -15,6 +15,6 @@ export function guardConnections(pool: Pick<Pool, 'on'>): void {
 
 /** The same for the pool of the host's `DataSource`. */
 export function guardHostConnections(dataSource: DataSource): void {
-  const { master } = dataSource.driver as { master?: Partial<Pool> };
-  if (typeof master?.on === 'function') guardConnections(master as Pool);
+  const driver = dataSource.driver as { master?: Partial<Pool> } | undefined;
+  if (typeof driver?.master?.on === 'function') guardConnections(driver.master as Pool);
 }
