@@ -10,11 +10,9 @@ const patience = 30_000;
 export async function until<T>(what: string, look: () => Promise<T | undefined> | T | undefined): Promise<T> {
   const deadline = performance.now() + patience;
   for (;;) {
-    // oxlint-disable no-await-in-loop -- the next look follows from what this one did not find
     const found = await look();
     if (found !== undefined) return found;
     if (performance.now() > deadline) throw new Error(`Waited ${patience / 1_000} s until ${what}; it did not happen.`);
     await sleep(30);
-    // oxlint-enable no-await-in-loop
   }
 }

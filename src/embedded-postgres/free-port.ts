@@ -13,7 +13,6 @@ export async function chooseFreePort(): Promise<number> {
   for (;;) {
     const port = randomInt(FIRST, END);
     // One try after the other: each candidate is held only for the moment of the test.
-    // oxlint-disable-next-line no-await-in-loop
     if (await isFree(port)) return port;
   }
 }

@@ -34,10 +34,8 @@ export async function launch(
   port?: number,
 ): Promise<{ server: Guarded; port: number } | 'folder-in-use'> {
   for (let attempt = 1; ; attempt += 1) {
-    // oxlint-disable no-await-in-loop -- each attempt follows from the failure of the one before
     const candidate = port ?? (await chooseFreePort());
     const started = await launchOn(order, candidate);
-    // oxlint-enable no-await-in-loop
     if ('server' in started) return { server: started.server, port: candidate };
     if (started.kind === 'folder-in-use') return 'folder-in-use';
     if (started.kind === 'other') throw refusal(order, `the server did not start (${started.message})`);
@@ -78,7 +76,6 @@ async function launchOn(order: Launch, port: number): Promise<{ server: Guarded 
 /** Ready is what `postmaster.pid` says, written by this server and not left by an earlier one. False: it has ended. */
 async function becomesReady(server: Guarded, dataDirectory: string): Promise<boolean> {
   const deadline = Date.now() + START_DEADLINE_MS;
-  // oxlint-disable no-await-in-loop -- waits for a fact that only the file tells
   while (server.ended() === undefined) {
     const text = await readFile(join(dataDirectory, 'postmaster.pid'), 'utf8').catch(() => '');
     const file = parsePostmasterFile(text);
@@ -89,7 +86,6 @@ async function becomesReady(server: Guarded, dataDirectory: string): Promise<boo
     }
     await delay(10);
   }
-  // oxlint-enable no-await-in-loop
   return false;
 }
 

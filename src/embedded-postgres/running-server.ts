@@ -16,7 +16,6 @@ const ANSWER_DEADLINE_MS = 20_000;
  */
 export async function runningServer(dataDirectory: string): Promise<number | undefined> {
   const deadline = Date.now() + ANSWER_DEADLINE_MS;
-  // oxlint-disable no-await-in-loop -- waits for a fact that only the file and the port tell
   for (;;) {
     const text = await readFile(join(dataDirectory, 'postmaster.pid'), 'utf8').catch(() => '');
     const file = parsePostmasterFile(text);
@@ -30,7 +29,6 @@ export async function runningServer(dataDirectory: string): Promise<number | und
     }
     await delay(50);
   }
-  // oxlint-enable no-await-in-loop
 }
 
 /** Whether the server on the port is the one of this folder. */

@@ -54,7 +54,6 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions = {
 async function launchOrAttach(order: Launch, options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { port, database = 'postgres' } = options;
   for (let attempt = 1; attempt <= 20; attempt += 1) {
-    // oxlint-disable no-await-in-loop -- each attempt follows from the outcome of the one before
     const started = await launch(order, port);
     if (started !== 'folder-in-use') return await ownServer(order, started.server, started.port, database);
     const theirs = await runningServer(join(order.home, 'data'));
@@ -62,7 +61,6 @@ async function launchOrAttach(order: Launch, options: EmbeddedPostgresOptions): 
       await removeRunFolder(order.runFolder);
       return await attachedServer(theirs, order.home, database);
     }
-    // oxlint-enable no-await-in-loop
   }
   throw new EmbeddedPostgresError(
     `the lock file ${join(order.home, 'data', 'postmaster.pid')} names a living process that is no server of that folder`,

@@ -58,11 +58,9 @@ it('deletes what succeeded after 7 days and what failed or was cancelled after 3
     ['failed', 30],
     ['cancelled', 30],
   ] as const) {
-    // oxlint-disable no-await-in-loop -- a few statements
     await insertRows(database, { count: 1, status, settledAgo: days(kept) });
     await insertRows(database, { count: 1, status, settledAgo: days(kept, '1 minute') });
     await insertRows(database, { count: 1, status, settledAgo: days(0) });
-    // oxlint-enable no-await-in-loop
   }
   await insertRows(database, { count: 1, status: 'pending', settledAgo: null });
 
@@ -87,7 +85,6 @@ it('keeps deliveries as their channel says, and leaves channels alone that are m
   });
   for (const channel of ['mail', 'kept', 'overridden', 'plain', 'unknown']) {
     for (const status of ['succeeded', 'failed', 'cancelled']) {
-      // oxlint-disable-next-line no-await-in-loop -- a few statements
       await insertRows(database, { count: 1, channel, status, settledAgo: "interval '3 days'" });
     }
   }
@@ -253,7 +250,6 @@ describe('rows of ordering keys', () => {
     const channel = mail();
     const { cleaner } = await start([channel]);
     for (const key of ['done', 'waiting', 'recent', 'ahead']) {
-      // oxlint-disable-next-line no-await-in-loop -- a few statements
       await enqueue(app!, channel, [{}, {}, {}], { orderingKey: key });
     }
     await succeed('done');
@@ -468,7 +464,6 @@ it('never reads a table from end to end: each statement of operators and of clea
   const scans: string[] = [];
   async function look(statements: Statements): Promise<void> {
     for (const [name, [text, values]] of Object.entries(statements)) {
-      // oxlint-disable-next-line no-await-in-loop -- one connection
       const plan = await database.query<{ 'QUERY PLAN': string }>(`EXPLAIN ${text('deliveries')}`, values);
       const lines = plan.map((row) => row['QUERY PLAN']);
       scans.push(...lines.filter((line) => line.includes('Seq Scan on')).map((line) => `${name}: ${line.trim()}`));

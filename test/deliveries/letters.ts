@@ -56,10 +56,8 @@ export const letter = (text: string): DeliveryDraft<Letter, Addressee> => ({
 /** Waits, for at most 5 seconds, until something is so. */
 export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
   const end = performance.now() + 5_000;
-  // oxlint-disable-next-line no-await-in-loop -- a poll: each look follows from the one before
   while (!(await isSo())) {
     if (performance.now() > end) throw new Error(`Waited 5 seconds in vain: ${what}`);
-    // oxlint-disable-next-line no-await-in-loop -- as above
     await delay(5);
   }
 }

@@ -126,7 +126,6 @@ describe('retry', () => {
       await enqueueOne(app, final, {}),
     ];
     for (const id of ids) {
-      // oxlint-disable-next-line no-await-in-loop -- three rows
       await app.operations.cancel(id, { actor });
     }
     await app.operations.retry(ids[0]!, { actor });
@@ -136,11 +135,8 @@ describe('retry', () => {
       [ids[2]!, /revivesCancelled/],
     ] as const) {
       const refused = app.operations.retry(id, { actor });
-      // oxlint-disable-next-line no-await-in-loop -- two rows
       await expect(refused).rejects.toMatchObject({ code: 'DELIVERIES_STATE', status: 'cancelled', inFlight: false });
-      // oxlint-disable-next-line no-await-in-loop -- two rows
       await expect(refused).rejects.toThrow(reason);
-      // oxlint-disable-next-line no-await-in-loop -- two rows
       expect(await audit(id)).toHaveLength(1);
     }
   });
@@ -197,9 +193,7 @@ describe('retry', () => {
     const id = await enqueueOne(app, channel, {});
     await make(id, hasFailed);
     for (const nobody of ['', 'x'.repeat(201), 'a\0b', '\ud800', undefined as unknown as string]) {
-      // oxlint-disable-next-line no-await-in-loop -- one after the other
       await expect(app.operations.retry(id, { actor: nobody })).rejects.toThrow(InvalidRequestError);
-      // oxlint-disable-next-line no-await-in-loop -- one after the other
       await expect(app.operations.cancel(id, { actor: nobody })).rejects.toThrow(/^actor must/);
     }
     expect(await rowOf(database, id)).toMatchObject({ status: 'failed' });
@@ -218,18 +212,15 @@ describe('cancel', () => {
       [pending!, 'pending'],
       [broken!, 'failed'],
     ] as const) {
-      // oxlint-disable-next-line no-await-in-loop -- two rows
       const [row] = await database.query(
         `SELECT status, settled_at IS NOT NULL AS settled, d.xmin = e.xmin AS together
            FROM deliveries.deliveries d JOIN deliveries.events e ON e.delivery_id = d.id WHERE d.id = $1`,
         [id],
       );
       expect(row).toEqual({ status: 'cancelled', settled: true, together: true });
-      // oxlint-disable-next-line no-await-in-loop -- two rows
       expect(await audit(id)).toEqual([
         { type: 'delivery_cancelled', actor, payload: { channel: 'mail', was, inFlight: false } },
       ]);
-      // oxlint-disable-next-line no-await-in-loop -- two rows
       await expect(app.operations.cancel(id, { actor })).rejects.toMatchObject({ status: 'cancelled' });
     }
     expect(await attemptsOf(database, pending!, broken!)).toEqual([]);
@@ -399,9 +390,7 @@ describe('show', () => {
         () => app.operations.cancel(id, { actor }),
       ]) {
         const refused = work();
-        // oxlint-disable-next-line no-await-in-loop -- one after the other
         await expect(refused).rejects.toThrow(DeliveryNotFoundError);
-        // oxlint-disable-next-line no-await-in-loop -- one after the other
         await expect(refused).rejects.toMatchObject({ code: 'DELIVERIES_NOT_FOUND', abandoned: false });
       }
     }
@@ -448,7 +437,6 @@ describe('list', () => {
     const seen: string[] = [];
     let after: string | undefined;
     do {
-      // oxlint-disable-next-line no-await-in-loop -- each page follows from the one before
       const page = await app.operations.list({ limit: 4, ...(after === undefined ? {} : { after }) });
       expect(page.deliveries.length).toBeLessThanOrEqual(4);
       seen.push(...page.deliveries.map(({ id }) => id));
@@ -546,7 +534,6 @@ describe('purge', () => {
       { n: Number.NaN },
       'a\0b',
     ]) {
-      // oxlint-disable-next-line no-await-in-loop -- one after the other
       await expect(purge(everybody)).rejects.toThrow(InvalidRequestError);
     }
     const outside = app.operations.purge(app.dataSource.manager, mail.type, { recipient: { accountId: 7 } });

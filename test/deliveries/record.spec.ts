@@ -427,7 +427,6 @@ describe('what is recorded', () => {
       for (const [path, part] of bad) {
         const draft = { destination: 'a person', ...(part as object) } as DeliveryDraft<Letter, Addressee>;
         letters.fanOut = () => [letter('good'), draft];
-        // oxlint-disable no-await-in-loop -- one transaction, one call after the other
         await refuses(path, app.recorder.enqueue(tx, Letters, [letter('good'), draft]));
         await refuses(path, app.recorder.record(tx, [{ type: 'good' }, { type: 'good' }]));
         letters.fanOut = ({ type }) => [type === 'good' ? letter('good') : draft];
@@ -436,7 +435,6 @@ describe('what is recorded', () => {
       for (const [path, event] of badEvents) {
         letters.fanOut = () => [letter('good')];
         await refuses(path, app.recorder.record(tx, [written('good'), event as DeliveryEvent]));
-        // oxlint-enable no-await-in-loop
       }
       expect(await tx.query('SELECT type FROM deliveries.events')).toEqual([]);
       await app.recorder.enqueue(tx, Letters, letter('after all'));

@@ -83,12 +83,9 @@ it('claims nothing that it does not start at once: every claimed row is in fligh
 
   for (let done = 0; done < total; done += 3) {
     const expected = Math.min(8, total - done);
-    // oxlint-disable-next-line no-await-in-loop -- one step after the other
     await until('all that ended is settled', async () => ((await countByStatus(database))['succeeded'] ?? 0) === done);
-    // oxlint-disable-next-line no-await-in-loop
     await until(`${expected} in flight, ${done} done`, () => channel.inFlight().length === expected);
     const seen = app.workers.inFlight;
-    // oxlint-disable-next-line no-await-in-loop
     const claimed = await database.query<{ id: string }>(
       'SELECT id FROM deliveries.deliveries WHERE claim_token IS NOT NULL ORDER BY id',
     );
@@ -193,7 +190,6 @@ it('leaves a slot to a channel that ignores its signal until it returns or the l
   await until('all have arrived', async () => (await countByStatus(database))['succeeded'] === 22);
   expect(performance.now() - began).toBeLessThan(4_000);
   for (const id of [late, lost]) {
-    // oxlint-disable-next-line no-await-in-loop -- two rows
     expect(await attemptsOf(database, id)).toEqual([{ number: 1, outcome: 'retried', error: 'timeout' }]);
   }
   expect(log.filter((text) => text.includes('its slot stays taken'))).toHaveLength(2);

@@ -40,7 +40,6 @@ async function holder(database: TestDatabase): Promise<Client> {
 }
 
 async function until(look: () => boolean | Promise<boolean>): Promise<void> {
-  // oxlint-disable-next-line no-await-in-loop -- waits for a fact; Jest's time limit bounds it
   while (!(await look())) await sleep(20);
 }
 

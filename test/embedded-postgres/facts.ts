@@ -8,12 +8,10 @@ import { processLives } from '../../src/embedded-postgres/processes';
 /** Waits until something is so; fails with its name when it is not within 15 s. */
 export async function until(what: string, fact: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 15_000;
-  // oxlint-disable no-await-in-loop -- asks for a fact of other processes that nobody announces
   while (!(await fact())) {
     if (Date.now() > deadline) throw new Error(`Not within 15 s: ${what}`);
     await delay(20);
   }
-  // oxlint-enable no-await-in-loop
 }
 
 /** Process id of the server of a data folder. */

@@ -151,7 +151,6 @@ describe('pg_terminate_backend (BL-121) on every connection, of the workers and 
     replica.child.send('record');
     let ended = 0;
     for (let round = 0; round < 5; round += 1) {
-      // oxlint-disable no-await-in-loop -- one round after the other
       const before = replica.committed.length;
       await until('the host records and the workers send', async () => {
         const { workers, host } = await connections();
@@ -159,7 +158,6 @@ describe('pg_terminate_backend (BL-121) on every connection, of the workers and 
         return recorded && workers > 0 && host.some((state) => state !== 'idle');
       });
       ended += (await endAll()).workers;
-      // oxlint-enable no-await-in-loop
     }
     const before = replica.committed.length;
     await until('the host records again', () => replica.committed.slice(before).some(Boolean));

@@ -160,7 +160,6 @@ it.each([['at once', 5] as const, ...(process.env.TEST_LONG ? [['sent', 0] as co
     let over = false as boolean;
     // The supervisor; and in the place of waiting for leases, the data is moved after each crash.
     const supervisor = (async () => {
-      // oxlint-disable no-await-in-loop -- one process after the other
       for (;;) {
         starts += 1;
         const running = replica();
@@ -174,7 +173,6 @@ it.each([['at once', 5] as const, ...(process.env.TEST_LONG ? [['sent', 0] as co
           [starts === 1 ? written : 0],
         );
       }
-      // oxlint-enable no-await-in-loop
     })();
     await until('all have ended', async () => ((await countByStatus(database))['pending'] ?? 0) === 0, 60_000).finally(
       () => (over = true),

@@ -66,12 +66,10 @@ let probe = 0;
 async function everybodyLooks(): Promise<void> {
   for (const app of apps) {
     const order = -(probe += 1);
-    // oxlint-disable-next-line no-await-in-loop -- one after the other, so that both applications claim
     await app.recorder.transaction((tx) =>
       app.recorder.enqueue(tx, Orders, { destination: 'the shop', payload: { order } }),
     );
     for (const each of apps) each.workers.wake();
-    // oxlint-disable-next-line no-await-in-loop -- as above
     await until('the probe arrives', () => orders(order).length === 1);
   }
 }

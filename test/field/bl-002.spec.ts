@@ -57,10 +57,8 @@ it('BL-002: refuses each bad value with its path, and the caller’s transaction
     await tx.query('INSERT INTO orders VALUES (1)');
     for (const [payload, path] of bad) {
       const call = app.recorder.enqueue(tx, Notes, { destination: 'a desk', payload });
-      // oxlint-disable no-await-in-loop -- one transaction: one call after the other
       await expect(call).rejects.toThrow(InvalidDraftError);
       await expect(call).rejects.toMatchObject({ path });
-      // oxlint-enable no-await-in-loop
     }
     await tx.query('INSERT INTO orders VALUES (2)');
   });
@@ -81,7 +79,6 @@ it('BL-002: sends exactly what was recorded, or refuses to record it', async () 
   await app.recorder.transaction(async (tx) => {
     for (const payload of payloads) {
       try {
-        // oxlint-disable-next-line no-await-in-loop -- one transaction: one call after the other
         const { id } = await app.recorder.enqueue(tx, Notes, { destination: 'a desk', payload });
         recorded.set(id, payload);
       } catch (error) {

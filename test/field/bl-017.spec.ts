@@ -56,7 +56,6 @@ describe('BL-017: what one claim takes of a key is never sent side by side', () 
     const app = await start(to, true);
     const keys = ['acct-1', 'acct-2', 'acct-3', 'acct-4', 'acct-5'];
     for (const parcel of slowly(12)) {
-      // oxlint-disable-next-line no-await-in-loop -- their order is what is tested
       for (const key of keys) await commit(app, to, key, parcel);
     }
     await Promise.all([start(to, false), start(to, false), start(to, false)]);

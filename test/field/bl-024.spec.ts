@@ -148,7 +148,6 @@ it('BL-024: has a next attempt between the bounds of the backoff then, which ope
   asked = Object.values(noRequest).map((lines) => () => lines);
   const ids = await refused();
   for (const [n, name] of Object.keys(noRequest).entries()) {
-    // oxlint-disable-next-line no-await-in-loop -- a handful of deliveries
     const { status, dueAt, attemptRows } = await app.operations.show(ids[n]!);
     const wait = dueAt.getTime() - attemptRows[0]!.endedAt.getTime();
     expect({ name, status, inBounds: wait >= hour / 10 - 50 && wait <= hour + 50 }).toEqual({

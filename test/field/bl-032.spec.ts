@@ -48,7 +48,6 @@ it('BL-032: four cleaners, one by hand, four busy workers and a bulk retry: no d
   const clean = async ({ cleaner }: DeliveriesApp): Promise<void> => {
     // Over and over: a pass that met another cleaner ends early.
     while ((await countOf(database, 'deliveries', "settled_at < now() - interval '7 days'")) > 0) {
-      // oxlint-disable-next-line no-await-in-loop -- one pass after the other
       reports.push(await cleaner.runOnce());
     }
   };

@@ -84,7 +84,6 @@ it('BL-038: a retry or a cancel changes only the documented states, and never di
   };
   const found: Record<string, unknown> = {};
   for (const [state, make] of Object.entries(states)) {
-    // oxlint-disable-next-line no-await-in-loop -- one state after the other
     found[state] = [await tried('retry', make), await tried('cancel', make)];
   }
   const done = ['done', 'changed', 1];

@@ -42,7 +42,6 @@ const current = Array.from({ length: currentVersion }, (_, index) => index + 1);
 it('BL-105: six processes and the command at once on an empty database, 20 times: one applies, and no start fails', async () => {
   const six = sixProcesses();
   for (let round = 1; round <= 20; round += 1) {
-    // oxlint-disable no-await-in-loop -- one round after the other
     const database = await createTestDatabase({ empty: true });
     const command = runTs('src/cli.ts', { args: ['migrate'], env: { DATABASE_URL: database.url } });
     const starts = await Promise.all(six.map((process) => startOn(database.url, process)));
@@ -50,7 +49,6 @@ it('BL-105: six processes and the command at once on an empty database, 20 times
     expect(await command).toMatchObject({ code: 0, stderr: '' });
     expect(await versions(database)).toEqual(current);
     await database.drop();
-    // oxlint-enable no-await-in-loop
   }
 }, 300_000);
 

@@ -37,7 +37,6 @@ async function start(runs: 'west' | 'east', zone: string): Promise<Application> 
     record: async (order) => {
       child.send(order);
       for (;;) {
-        // oxlint-disable-next-line no-await-in-loop -- messages come one after the other
         const { recorded } = await told();
         if (recorded !== undefined) return recorded;
       }

@@ -58,7 +58,6 @@ async function record(recorder: DeliveryRecorder): Promise<void> {
 async function main(): Promise<void> {
   for (;;) {
     try {
-      // oxlint-disable-next-line no-await-in-loop -- what restarts a process that could not start
       const app = await NestFactory.createApplicationContext(Application, {
         logger: ['warn', 'error', 'fatal'],
         abortOnError: false,

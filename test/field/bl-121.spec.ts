@@ -91,11 +91,9 @@ it('BL-121: a start that loses its connections fails with an error that can be c
   await lockMigrations();
   start();
   for (const starts of [1, 2, 3]) {
-    // oxlint-disable no-await-in-loop -- one start after the other
     await somebodyWaits();
     expect(await endAll()).toBeGreaterThan(0);
     await until('the start has failed', () => failedStarts().length === starts);
-    // oxlint-enable no-await-in-loop
   }
   expect(failedStarts()[0]).toMatch(/terminat/i);
   await killer.query('SELECT pg_advisory_unlock_all()');

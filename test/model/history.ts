@@ -31,13 +31,11 @@ export class History {
   }
 
   async play(commands: readonly Command[]): Promise<void> {
-    // oxlint-disable no-await-in-loop -- steps of a history follow each other
     for (const command of commands) {
       const words = this.log.length;
       await this.step(command);
       if (this.log.length > words) await this.check();
     }
-    // oxlint-enable no-await-in-loop
     await this.endAll();
   }
 
@@ -116,7 +114,6 @@ export class History {
     await this.unlock();
     this.replicas.crashAll();
     await this.check();
-    // oxlint-disable no-await-in-loop -- steps that follow from each other
     for (;;) {
       await this.time.passForAll();
       for (let idle = 0; idle < 2;) idle = (await this.replicas.sendAllDue()) ? 0 : idle + 1;
@@ -130,6 +127,5 @@ export class History {
       if (failures.length === 0) return;
       for (const { n } of failures) await this.operators.retryOne(n, true);
     }
-    // oxlint-enable no-await-in-loop
   }
 }

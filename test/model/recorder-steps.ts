@@ -24,11 +24,9 @@ export class RecorderSteps {
 
   /** Commits everything that is open. */
   async endAll(): Promise<void> {
-    // oxlint-disable no-await-in-loop -- a commit may let another one go on
     while (this.sessions.size > 0) {
       for (let pick = 0; pick < sessionCount; pick += 1) await this.end({ do: 'commit', pick });
     }
-    // oxlint-enable no-await-in-loop
   }
 
   async record({ session, how, drafts, savepoint }: Do<'record'>): Promise<void> {
@@ -72,7 +70,6 @@ export class RecorderSteps {
     this.waiting.set(session, step);
     const [waiter, holder] = [session, blocker].map((each) => this.sessions.get(each)!.pid) as [number, number];
     const until = performance.now() + patience;
-    // oxlint-disable no-await-in-loop -- asks for a fact that nobody announces
     for (;;) {
       const { rows } = await this.stage.world.hand.query<{ pids: number[] }>('SELECT pg_blocking_pids($1) AS pids', [
         waiter,
@@ -81,7 +78,6 @@ export class RecorderSteps {
       must(!ended, 'a recorder did not wait for another one that holds its key', () => ({ session, blocker }));
       must(performance.now() < until, 'a recorder waits for somebody else', () => ({ session, blocker, rows }));
     }
-    // oxlint-enable no-await-in-loop
   }
 
   /** One of the open transactions, except those that wait. */
@@ -132,7 +128,6 @@ export class RecorderSteps {
     const opened = this.sessions.get(session)!;
     // TypeORM counts its own savepoints: what it opened it must close before it commits.
     while (this.recorders.of(session)!.savepoints.length > 0) {
-      // oxlint-disable-next-line no-await-in-loop -- from the inside out
       await this.endLastSavepoint(session, 'release');
     }
     if (what === 'roll back') {
@@ -157,7 +152,6 @@ export class RecorderSteps {
     const noticed = lost();
     await hand.query('SELECT pg_terminate_backend($1)', [pid]);
     await within(noticed, 'a connection to end');
-    // oxlint-disable-next-line no-await-in-loop -- asks for a fact that nobody announces
     while ((await hand.query('SELECT FROM pg_stat_activity WHERE pid = $1', [pid])).rowCount !== 0);
     await within(abandon(), 'a killed transaction to end');
     this.waiting.delete(session);
@@ -169,7 +163,6 @@ export class RecorderSteps {
   /** Locks were let go: those that waited for them go on. */
   private async wakeUp(): Promise<void> {
     const woken = this.recorders.wakeUp();
-    // oxlint-disable no-await-in-loop -- in the order in which each lets the next one go on
     for (const { session, step, progress } of woken) {
       if (progress === 'waits') continue;
       await within(this.waiting.get(session)!, `recorder ${session} to go on`);
@@ -181,6 +174,5 @@ export class RecorderSteps {
       const step = this.waiting.get(session);
       if (step) await this.waits(session, step);
     }
-    // oxlint-enable no-await-in-loop
   }
 }

@@ -142,7 +142,6 @@ export class ReplicaSteps {
     if (replica === undefined) return;
     const { inHand } = this.replicas[replica]!;
     for (const each of inHand.splice(0, count)) {
-      // oxlint-disable-next-line no-await-in-loop -- one after the other, so that the model sees in which order they begin
       await this.beginSend(replica, each);
     }
   }
@@ -197,7 +196,6 @@ export class ReplicaSteps {
     for (const [place, flight] of flights.entries()) {
       const answer = command.answers[place]!;
       flight.answer(answer === 'thrown' ? answer : outcomes[answer]);
-      // oxlint-disable-next-line no-await-in-loop -- resolved already, but for a turn of the event loop
       settled.push({ flight, settlement: decide(flight.claim, await flight.sent, command.random) });
     }
     const words = settled.map(({ flight, settlement }) => `#${flight.n} ${sayOf(settlement)}`);
@@ -239,13 +237,11 @@ export class ReplicaSteps {
       if (accident === 'killed after the commit') await this.applyUnseen(reports);
       return this.crash(index, 'is dead');
     }
-    // oxlint-disable no-await-in-loop -- the order in which the model hears of them, which are all written in one statement
     for (const report of reports) {
       const { n, claim } = report.flight;
       if (this.isHeld(n, claim.token)) this.held = { report, replica: index };
       else await this.applyReport(index, report, accident === 'the reply is lost');
     }
-    // oxlint-enable no-await-in-loop
   }
 
   private async applyReport(
@@ -280,7 +276,6 @@ export class ReplicaSteps {
       const { n, claim } = flight;
       if (!this.stage.model.holds(n, claim.token) || this.stage.model.locked === n) continue;
       this.stage.model.settle(n, settlement);
-      // oxlint-disable-next-line no-await-in-loop -- one at a time
       if (chain) await this.adopt(this.stage.model.next(n));
     }
   }
@@ -313,7 +308,6 @@ export class ReplicaSteps {
     for (const { answer } of flights) answer('thrown');
     const settled: { flight: InFlight; settlement: Settlement }[] = [];
     for (const flight of flights) {
-      // oxlint-disable-next-line no-await-in-loop -- resolved already, but for a turn of the event loop
       settled.push({ flight, settlement: decide(flight.claim, await flight.sent, 0) });
     }
     await this.write(index, settled, false, 'none');
@@ -325,7 +319,6 @@ export class ReplicaSteps {
   async sendAllDue(): Promise<boolean> {
     const [replica] = this.replicas as [Replica];
     const words = this.stage.log.length;
-    // oxlint-disable no-await-in-loop -- steps that follow from each other
     for (const channel of channelNames) {
       replica.cursors[channel]!.key = '';
       await this.claimDue(0, channel, 100);
@@ -337,7 +330,6 @@ export class ReplicaSteps {
       const answers = Array<Answer>(count).fill('succeeded');
       await this.settle({ do: 'settle', pick: 0, answers, random: 0, chain: true, accident: 'none' });
     }
-    // oxlint-enable no-await-in-loop
     return this.stage.log.length > words;
   }
 }

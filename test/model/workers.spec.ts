@@ -144,7 +144,6 @@ async function record(
         if (!commits) throw rolledBack;
         for (const { payload } of drafts) committed.add(payload.n);
       });
-      // oxlint-disable-next-line no-await-in-loop -- one transaction after another, beside those of three others
       await ended.catch((error: unknown) => {
         if (error !== rolledBack) throw error;
       });

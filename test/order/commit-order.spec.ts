@@ -125,15 +125,12 @@ it('what is rolled back, whole or to a savepoint, takes its places back, and a g
         channel,
         ns.map((n) => draft('a', { n })),
       );
-    // oxlint-disable-next-line no-await-in-loop -- one after the other: their order is what is tested
     await within(async (tx: EntityManager) => {
       await enqueue(tx, 1);
       await tx.transaction((inner) => enqueue(inner, -1, -2).then(undone)).catch(() => undefined);
       await enqueue(tx, 2, 3);
     });
-    // oxlint-disable-next-line no-await-in-loop
     await within((tx: EntityManager) => enqueue(tx, -3).then(undone)).catch(() => undefined);
-    // oxlint-disable-next-line no-await-in-loop
     await within(async (tx: EntityManager) => {
       await tx.query('SAVEPOINT mine');
       await enqueue(tx, -4);
@@ -144,7 +141,6 @@ it('what is rolled back, whole or to a savepoint, takes its places back, and a g
   // A duplicate takes a place and leaves it empty.
   for (const parcel of [{ n: 5 }, { n: 5 }, { n: 6 }]) {
     const once = { ...draft('a', parcel), dedupeKey: `once ${parcel.n}` };
-    // oxlint-disable-next-line no-await-in-loop -- one after the other: their order is what is tested
     await app.recorder.transaction((tx) => app.recorder.enqueue(tx, channel, once));
   }
   const [ordinals] = await database.query<{ taken: number; given: number }>(
@@ -218,7 +214,6 @@ it('1,000 deliveries over 50 keys, recorded by 24 at a time, arrive in commit or
   }
   await Promise.all(
     Array.from({ length: 24 }, async (_, index) => {
-      // oxlint-disable-next-line no-await-in-loop -- each recorder has one transaction at a time
       while (left > 0) await record(replicas[index % 3]!);
     }),
   );
@@ -287,7 +282,6 @@ describe('locks', () => {
     ): Promise<void> =>
       app.recorder.transaction(async (tx) => {
         for (const [index, key] of keys.entries()) {
-          // oxlint-disable-next-line no-await-in-loop -- the order of the calls is what is tested
           await app.recorder.enqueue(tx, to.channel, draft(key, { n: index }));
         }
         mine.open();
@@ -319,7 +313,6 @@ describe('locks', () => {
       let pid!: (of: number) => void;
       const backend = new Promise<number>((resolve) => (pid = resolve));
       both.push(plain(keys, pid));
-      // oxlint-disable-next-line no-await-in-loop -- the second begins when the first waits
       await blocked(await backend);
     }
     await other.query('COMMIT');
@@ -337,7 +330,6 @@ describe('locks', () => {
     const app = await start(to);
     const ids: string[] = [];
     for (let key = 0; key < 40; key += 1) {
-      // oxlint-disable-next-line no-await-in-loop -- in id order
       ids.push(...(await commit(app, to, `key ${key}`, { n: 1, script: 'wait' })));
     }
     await until('all are in flight', () => to.inFlight().length === 40);

@@ -31,7 +31,6 @@ function claimer(): Claimer {
 async function pass(heads: Claimer, cursor: KeyCursor, slots: number, most = 50): Promise<string[][]> {
   const looks: string[][] = [];
   for (let more = true; more;) {
-    // oxlint-disable-next-line no-await-in-loop -- each look goes on where the one before stopped
     const found = await heads.claimHeads('parcels', slots, 60_000, cursor);
     looks.push(found.claims.map(({ delivery }) => delivery.orderingKey!).toSorted());
     if (looks.length === most) throw new Error('The pass does not end.');

@@ -39,7 +39,6 @@ async function session(...statements: string[]): Promise<Client> {
   await other.connect();
   await other.query('BEGIN');
   for (const statement of statements) {
-    // oxlint-disable-next-line no-await-in-loop -- one connection
     await other.query(statement);
   }
   return other;
@@ -268,14 +267,12 @@ it('is no part of a deadlock: recorders with opposite keys, bulk retry, cancels,
   const state = { running: true };
   void over.passed.then(() => (state.running = false));
   const repeat = async (work: () => Promise<unknown>): Promise<void> => {
-    // oxlint-disable-next-line no-await-in-loop -- one after the other, beside the others
     while (state.running) await work();
   };
   const record = (order: string[]) => (): Promise<unknown> =>
     app.recorder.transaction(async (tx) => {
       for (const orderingKey of order) {
         const payload = { script: 'fails now and then' };
-        // oxlint-disable-next-line no-await-in-loop -- one connection
         await app.recorder.enqueue(tx, channel.type, { destination: 'x', payload, orderingKey });
       }
     });

@@ -129,10 +129,8 @@ describe('one key, one transaction after the other', () => {
     const first = await commit(once('k'));
     expect(first.state).toBe('inserted');
     for (const status of ['pending', 'succeeded', 'failed', 'cancelled']) {
-      // oxlint-disable no-await-in-loop -- one state after the other
       await database.query('UPDATE deliveries.deliveries SET status = $1', [status]);
       expect(await commit(once('k'))).toEqual({ id: first.id, channel: 'letters', state: 'duplicate' });
-      // oxlint-enable no-await-in-loop
     }
     expect(await stored()).toEqual([{ id: first.id, key: 'k', text: 'a' }]);
     await database.query('DELETE FROM deliveries.deliveries');

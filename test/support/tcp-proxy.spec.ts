@@ -46,7 +46,6 @@ function client(): {
     socket,
     got: collected,
     receives: async (text) => {
-      // oxlint-disable-next-line no-await-in-loop -- chunks come one after the other
       while (collected() !== text) await once(socket, 'data');
     },
     closed: new Promise((resolve) => void socket.once('close', () => resolve(end))),

@@ -55,12 +55,10 @@ export function databaseUrl(adminUrl: string, name: string): string {
 async function copyTemplate(admin: Client, name: string, template: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      // oxlint-disable-next-line no-await-in-loop -- the next attempt follows from the failure of this one
       await admin.query(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`);
       return;
     } catch (error) {
       if (errorCode(error) !== '55006' || attempt === 50) throw error;
-      // oxlint-disable-next-line no-await-in-loop -- as above
       await delay(20 + Math.random() * 30);
     }
   }

@@ -7,14 +7,12 @@ export async function until<T>(
   within = 10_000,
 ): Promise<Exclude<T, false | undefined | null | 0>> {
   const deadline = performance.now() + within;
-  // oxlint-disable no-await-in-loop -- asks for a fact that nobody announces
   for (;;) {
     const found = await fact();
     if (found) return found as Exclude<T, false | undefined | null | 0>;
     if (performance.now() > deadline) throw new Error(`Not within ${within} ms: ${what}`);
     await delay(5);
   }
-  // oxlint-enable no-await-in-loop
 }
 
 /** A promise that the test opens. */

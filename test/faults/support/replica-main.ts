@@ -97,7 +97,6 @@ const hostWork = {
     process.send!({ committed: 'rested' });
   },
   async recordInTurn(recorder: DeliveryRecorder): Promise<void> {
-    // oxlint-disable no-await-in-loop -- one after the other
     while (!this.resting) {
       const recorded = await recorder
         .transaction(async (tx) => {
@@ -108,7 +107,6 @@ const hostWork = {
         .catch(() => delay(20));
       process.send!({ committed: recorded });
     }
-    // oxlint-enable no-await-in-loop
   },
 };
 

@@ -85,11 +85,9 @@ export function testCosts({ waiting, keys, behindFailed, scheduled }: Sizes): vo
     const { perRow: single } = await statement(alone);
     // The plan for these parameters, without statistics; the plan for any; and the same with statistics.
     for (const prepare of ['', 'plan', 'analyze']) {
-      // oxlint-disable no-await-in-loop -- the same table, in one state after the other
       if (prepare === 'analyze') await crowded.database.query('VACUUM ANALYZE deliveries.deliveries');
       if (prepare !== '') await crowded.planNow();
       const cost = await statement(crowded);
-      // oxlint-enable no-await-in-loop
       expect(cost.rows).toBe(rows);
       expect(cost.perRow).toBeLessThanOrEqual(2 * single);
     }

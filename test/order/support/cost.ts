@@ -90,7 +90,6 @@ export async function meter(): Promise<Meter> {
         ${list(() => 'false', 'boolean')})`);
     },
     // From the sixth run on PostgreSQL may keep one plan for all parameters.
-    // oxlint-disable-next-line no-await-in-loop -- one connection
     planNow: async () => {
       for (let times = 0; times < 8; times += 1) await prepare();
     },

@@ -152,10 +152,8 @@ let probes = 0;
 export async function everyKeyWasLookedAt(app: DeliveriesApp, to: Receiver): Promise<void> {
   for (let round = 0; round < 2; round += 1) {
     probes += 1;
-    // oxlint-disable-next-line no-await-in-loop -- one look after the other
     const [id] = await commit(app, to, `~probe ${probes}`, { n: probes });
     app.workers.wake();
-    // oxlint-disable-next-line no-await-in-loop
     await until('the probe has arrived', () => to.arrivals.some((arrival) => arrival.id === id));
   }
 }
