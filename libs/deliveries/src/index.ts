@@ -26,7 +26,24 @@ export { AttemptAbortedError } from './send/send';
 // Operate
 export { migrateSchema, schemaStatus, type SchemaStatus } from './database/schema';
 export { DeliveryOperations, type CancelledDelivery, type RetriedDelivery } from './operate/delivery-operations';
-export type { DeliveryFilter } from './operate/check-request';
+export type { DeliveryConditions, DeliveryFilter } from './operate/check-request';
+export type {
+  BulkCount,
+  BulkOperation,
+  BulkOptions,
+  BulkReport,
+  BulkRetryOptions,
+  CappedCount,
+} from './operate/bulk/bulk-view';
+export type {
+  ChannelStats,
+  ChannelThroughput,
+  QueueStats,
+  Throughput,
+  ThroughputOptions,
+} from './operate/overview/overview-view';
+export type { PauseTarget, PauseView } from './operate/pauses/pause-view';
+export type { AuditEvent, AuditFilter, AuditPage } from './operate/audit/audit-view';
 export type {
   AttemptView,
   BlockerView,

@@ -2,19 +2,30 @@ import { deliveryStatuses, type DeliveryStatus } from '../delivery/status';
 import { milliseconds, type Duration } from '../delivery/duration';
 import { InvalidRequestError } from '../errors';
 
-/** Which deliveries `list` gives: those that fit everything that is said. */
-export interface DeliveryFilter {
+/** Which deliveries are meant: those that fit everything that is said. */
+export interface DeliveryConditions {
   readonly status?: DeliveryStatus;
   /** The channel's name. */
   readonly channel?: string;
+  readonly lane?: string;
   readonly orderingKey?: string;
   readonly destination?: string;
   /** Kind of the last error, such as `503` or `timeout`. */
   readonly error?: string;
+  /** Created at this instant or later. */
+  readonly createdAfter?: Date;
+  /** Created before this instant. */
+  readonly createdBefore?: Date;
   /** Created at least this long ago. */
   readonly olderThan?: Duration;
   /** Created at most this long ago. */
   readonly newerThan?: Duration;
+  /** These, 1,000 at most. */
+  readonly ids?: readonly string[];
+}
+
+/** Which deliveries `list` gives, and which page of them. */
+export interface DeliveryFilter extends DeliveryConditions {
   /** Deliveries on a page, 1 to 1,000. Default 100. */
   readonly limit?: number;
   /** The `next` of the page before. */

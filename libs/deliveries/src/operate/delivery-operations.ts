@@ -6,8 +6,25 @@ import type { ChannelRegistry } from '../channel/channel-registry';
 import { connectionOf, type Transaction } from '../database/caller-transaction';
 import type { DeliveryStatus } from '../delivery/status';
 import { DeliveryNotFoundError, DeliveryStateError, OrderedPurgeError } from '../errors';
+import type { AuditFilter, AuditPage } from './audit/audit-view';
+import type {
+  BulkCount,
+  BulkOperation,
+  BulkOptions,
+  BulkReport,
+  BulkRetryOptions,
+  CappedCount,
+} from './bulk/bulk-view';
 import { cancelSql } from './cancel.sql';
-import { checkActor, cursorAfter, isUuid, listParameters, recipientJson, type DeliveryFilter } from './check-request';
+import {
+  checkActor,
+  cursorAfter,
+  isUuid,
+  listParameters,
+  recipientJson,
+  type DeliveryConditions,
+  type DeliveryFilter,
+} from './check-request';
 import {
   detailOf,
   summaryOf,
@@ -17,6 +34,8 @@ import {
   type SummaryRow,
 } from './delivery-view';
 import { listSql } from './list.sql';
+import type { QueueStats, Throughput, ThroughputOptions } from './overview/overview-view';
+import type { PauseTarget, PauseView } from './pauses/pause-view';
 import { purgeSql } from './purge.sql';
 import { retrySql } from './retry.sql';
 import { showSql, wasAbandonedSql } from './show.sql';
@@ -139,7 +158,92 @@ export class DeliveryOperations {
     return {
       deliveries: page.map(summaryOf),
       next: last && rows.length > limit ? cursorAfter(last.created_us, last.id) : undefined,
+      searchedTo: null,
     };
+  }
+
+  /**
+   * How many deliveries fit, 10,000 at most.
+   * @throws InvalidRequestError
+   */
+  count(_conditions: DeliveryConditions = {}): Promise<CappedCount> {
+    return notBuilt();
+  }
+
+  /**
+   * How many deliveries a retry or a cancel of all that fit would change: what to show before it is done.
+   * @throws InvalidRequestError
+   */
+  countMatching(_operation: BulkOperation, _conditions: DeliveryConditions): Promise<BulkCount> {
+    return notBuilt();
+  }
+
+  /**
+   * Retries all that fit and can be retried, oldest first, in short transactions of their own; each is recorded like a single
+   * retry. Failed ones, unless `conditions.status` is `cancelled`.
+   *
+   * @param conditions at least one of them
+   * @throws InvalidRequestError
+   */
+  retryMatching(_conditions: DeliveryConditions, _options: BulkRetryOptions): Promise<BulkReport> {
+    return notBuilt();
+  }
+
+  /**
+   * Cancels all that fit and can be cancelled, oldest first, in short transactions of their own; each is recorded like a single
+   * cancel. Pending and failed ones, unless `conditions.status` says which.
+   *
+   * @param conditions at least one of them
+   * @throws InvalidRequestError
+   */
+  cancelMatching(_conditions: DeliveryConditions, _options: BulkOptions): Promise<BulkReport> {
+    return notBuilt();
+  }
+
+  /** How the queue stands, channel by channel. */
+  stats(): Promise<QueueStats> {
+    return notBuilt();
+  }
+
+  /**
+   * How many deliveries ended, over time: for a chart.
+   * @throws InvalidRequestError
+   */
+  throughput(_options: ThroughputOptions = {}): Promise<Throughput> {
+    return notBuilt();
+  }
+
+  /** The channels and lanes that are paused now, by name; 1,000 at most. */
+  pauses(): Promise<readonly PauseView[]> {
+    return notBuilt();
+  }
+
+  /**
+   * Workers of every process leave a channel, or a lane of it, alone: what is being sent goes on, nothing more is claimed. A
+   * second pause of the same replaces the first.
+   *
+   * @param options.until when it goes on by itself; default: when somebody resumes it
+   * @throws InvalidRequestError
+   */
+  pause(_target: PauseTarget, _options: { actor: string; until?: Date }): Promise<PauseView> {
+    return notBuilt();
+  }
+
+  /**
+   * Takes every pause of a channel, or of a lane of it, back, whatever its reason.
+   * @returns what was taken back; empty when it was not paused
+   * @throws InvalidRequestError
+   */
+  resume(_target: PauseTarget, _options: { actor: string }): Promise<readonly PauseView[]> {
+    return notBuilt();
+  }
+
+  /**
+   * What operators and clean-up did, newest first.
+   * @throws InvalidRequestError
+   */
+  audit(_filter: AuditFilter = {}): Promise<AuditPage> {
+    return notBuilt();
   }
 
   /**
@@ -185,6 +289,8 @@ export class DeliveryOperations {
     throw new DeliveryNotFoundError(id, row.abandoned);
   }
 }
+
+const notBuilt = (): Promise<never> => Promise.reject(new Error('This operation comes with one of the next commits.'));
 
 const refusals = {
   not_ended_badly: 'Only a failed delivery can be retried, or a cancelled one; pending ones are sent by themselves.',

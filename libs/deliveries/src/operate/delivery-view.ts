@@ -6,6 +6,7 @@ export interface DeliverySummary {
   readonly eventId: string;
   readonly channel: string;
   readonly destination: string;
+  readonly lane: string | null;
   readonly orderingKey: string | null;
   readonly status: DeliveryStatus;
   /** Being sent now, or its worker vanished and its lease has not been taken over yet. */
@@ -25,6 +26,11 @@ export interface DeliveryPage {
   readonly deliveries: readonly DeliverySummary[];
   /** The `after` of the next page; undefined when this is the last. */
   readonly next: string | undefined;
+  /**
+   * The page is short, or empty, because enough was looked through for one call: everything back to this instant. Older ones
+   * are on the next page. Null when the search did not end early. Happens with conditions that no index serves.
+   */
+  readonly searchedTo: Date | null;
 }
 
 /** A delivery with all that is known of it. */
@@ -74,6 +80,7 @@ export interface SummaryRow {
   readonly event_id: string;
   readonly channel: string;
   readonly destination: string;
+  readonly lane: string | null;
   readonly ordering_key: string | null;
   readonly status: DeliveryStatus;
   readonly in_flight: boolean;
@@ -121,6 +128,7 @@ export const summaryOf = (row: SummaryRow): DeliverySummary => ({
   eventId: row.event_id,
   channel: row.channel,
   destination: row.destination,
+  lane: row.lane || null,
   orderingKey: row.ordering_key,
   status: row.status,
   inFlight: row.in_flight,

@@ -6,7 +6,7 @@
  * $8 µs since 1970 and $9 id of the last one of the page before · $10 rows at most
  */
 export const listSql = (schema: string): string => `
-SELECT d.id, d.event_id, d.channel, d.destination, d.ordering_key, d.status, d.claim_token IS NOT NULL AS in_flight, d.attempts,
+SELECT d.id, d.event_id, d.channel, d.destination, d.lane, d.ordering_key, d.status, d.claim_token IS NOT NULL AS in_flight, d.attempts,
        d.last_error, d.created_at, d.due_at, d.retried_at, d.settled_at, d.deadline,
        (extract(epoch FROM d.created_at) * 1000000)::bigint::text AS created_us
   FROM ${schema}.deliveries d

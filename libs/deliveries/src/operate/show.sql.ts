@@ -5,7 +5,7 @@ import { unfinished } from '../order/unfinished';
  * while that is another one. $1 id
  */
 export const showSql = (schema: string): string => `
-SELECT d.id, d.event_id, d.channel, d.destination, d.recipient, d.payload, d.ordering_key, d.status,
+SELECT d.id, d.event_id, d.channel, d.destination, d.recipient, d.payload, d.lane, d.ordering_key, d.status,
        d.claim_token IS NOT NULL AS in_flight, d.attempts, d.crashes, d.last_error, d.created_at, d.due_at, d.retried_at,
        d.settled_at, d.deadline, d.lease_expires_at,
        (SELECT coalesce(jsonb_agg(to_jsonb(a) - 'delivery_id' ORDER BY a.number), '[]')

@@ -1,0 +1,20 @@
+/** A channel, or one of its lanes, that workers leave alone. */
+export interface PauseView {
+  readonly channel: string;
+  /** Null: the whole channel. */
+  readonly lane: string | null;
+  /** `operator`, `retry_after` (a receiver asked for quiet), or a word of the channel's own. */
+  readonly reason: string;
+  /** Who paused it; null when a worker did. */
+  readonly actor: string | null;
+  readonly since: Date;
+  /** Null: until somebody resumes it. */
+  readonly until: Date | null;
+}
+
+/** What to pause or to resume. */
+export interface PauseTarget {
+  readonly channel: string;
+  /** Default: the whole channel. */
+  readonly lane?: string;
+}
