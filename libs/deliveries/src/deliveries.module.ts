@@ -18,6 +18,7 @@ import { guardHostConnections } from './database/guard-connections';
 import { migrateSchema, requireCurrentSchema } from './database/schema';
 import { resolveOptions, type DeliveriesOptions, type ResolvedOptions } from './deliveries.options';
 import { DeliveriesOptionsError } from './errors';
+import { AttemptObserver } from './observe/attempt-observer';
 import { AttemptTally } from './observe/attempt-tally';
 import { DeliveryOperations } from './operate/delivery-operations';
 import { DeliveryInserter } from './record/delivery-inserter';
@@ -114,7 +115,7 @@ function build(
       },
       {
         provide: DeliveryWorkers,
-        inject: [dataSourceToken, WorkerDatabase, ChannelRegistry, schedulerToken, AttemptTally, optionsToken],
+        inject: [dataSourceToken, WorkerDatabase, ChannelRegistry, schedulerToken, AttemptObserver, optionsToken],
         useFactory: (...injected: ConstructorParameters<typeof DeliveryWorkers>) => new DeliveryWorkers(...injected),
       },
       {
@@ -133,6 +134,11 @@ function build(
         ) => new DeliveryOperations(source, channels, `"${schema}"`, (channel) => workers.wake(channel)),
       },
       AttemptTally,
+      {
+        provide: AttemptObserver,
+        inject: [AttemptTally, optionsToken],
+        useFactory: (tally: AttemptTally, { logAttempts }: ResolvedOptions) => new AttemptObserver(tally, logAttempts),
+      },
     ],
     exports: [DeliveryRecorder, DeliveryWorkers, DeliveryCleaner, DeliveryOperations, AttemptTally],
   };

@@ -33,6 +33,7 @@ it('has the defaults that the options table promises', () => {
     pollInterval: 1_000,
     cleanUpInterval: 600_000,
     shutdownGrace: 10_000,
+    logAttempts: 'all',
     poolSize: 3,
     connection: undefined,
     channels: {},
@@ -107,6 +108,7 @@ it.each<[object, string]>([
   [{ shutdownGrace: '2h' }, `shutdownGrace must be a duration from 0 ms to 3600000 ms; got "2h". ${words}`],
   [{ retry: { first: '0s' } }, `retry.first must be a duration from 1 ms to 86400000 ms; got "0s". ${words}`],
   [{ retry: { max: '31d' } }, `retry.max must be a duration from 1 ms to 2592000000 ms; got "31d". ${words}`],
+  [{ logAttempts: true }, 'logAttempts must be one of "all", "unsuccessful", "none"; got true. Choose one of them.'],
   [{ channels: ['email'] }, 'channels must be an object; got ["email"]. Write channels: { email: { … } }.'],
   [{ channels: null }, 'channels must be an object; got null. Write channels: { email: { … } }.'],
   [

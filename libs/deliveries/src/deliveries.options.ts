@@ -6,6 +6,7 @@ import { defaultSchema, quoteSchema } from 'nest-deliveries/migrations';
 import { milliseconds, type Duration } from './delivery/duration';
 import { DeliveriesOptionsError } from './errors';
 import type { ChannelSettings, RetentionSettings, RetrySettings } from './channel/channel.decorator';
+import type { LogAttempts } from './observe/attempt-observer';
 import { defaultRetention, endings, manual, type Retention } from './clean-up/retention';
 
 /** What `DeliveriesModule.forRoot` takes. Durations are milliseconds or strings such as `'10s'`. */
@@ -36,6 +37,11 @@ export interface DeliveriesOptions {
   readonly cleanUpInterval?: Duration | false;
   /** How long a shut-down waits for sends in flight before it aborts them. Default `'10s'`. */
   readonly shutdownGrace?: Duration;
+  /**
+   * Which attempts get a line in the log: a successful one at level `debug`, one to be retried at `log`, one that failed
+   * or lost its lease at `warn`. Default `'all'`; `'unsuccessful'` or `'none'`.
+   */
+  readonly logAttempts?: LogAttempts;
   /** Connections of the workers' own pool. Default 3. */
   readonly poolSize?: number;
   /** Overrides, in the words of `pg`, of how the workers connect. Default: as the `DataSource` does. */
@@ -54,6 +60,7 @@ export interface ResolvedOptions {
   /** Undefined: this process cleans up only when it is told to. */
   readonly cleanUpInterval: number | undefined;
   readonly shutdownGrace: number;
+  readonly logAttempts: LogAttempts;
   readonly poolSize: number;
   readonly connection: PoolConfig | undefined;
   /** What holds for a channel that says nothing itself. */
@@ -87,6 +94,7 @@ export const optionDefaults = {
   retention: "{ succeeded: '7d', failed: '30d', cancelled: '30d' }",
   cleanUpInterval: "'10m'",
   shutdownGrace: "'10s'",
+  logAttempts: "'all'",
   poolSize: '3',
   connection: 'as the `DataSource` connects',
   channels: '{}',
@@ -144,6 +152,7 @@ export function resolveOptions(options: DeliveriesOptions = {}): ResolvedOptions
         ? undefined
         : duration(subject, 'cleanUpInterval', options.cleanUpInterval ?? 600_000, 1_000, 86_400_000),
     shutdownGrace: duration(subject, 'shutdownGrace', options.shutdownGrace ?? 10_000, 0, 3_600_000),
+    logAttempts: oneOf(subject, 'logAttempts', options.logAttempts ?? 'all', ['all', 'unsuccessful', 'none']),
     poolSize: count(subject, 'poolSize', options.poolSize ?? 3, 1, 100),
     connection,
     channelDefaults,
@@ -222,6 +231,12 @@ function count(subject: string, option: string, value: unknown, min: number, max
 function flag(subject: string, option: string, value: unknown): boolean {
   if (typeof value === 'boolean') return value;
   throw refused(subject, option, 'must be true or false', value, 'Set it to one of them');
+}
+
+function oneOf<T extends string>(subject: string, option: string, value: unknown, known: readonly T[]): T {
+  const found = known.find((name) => name === value);
+  if (found !== undefined) return found;
+  throw refused(subject, option, `must be one of ${known.map(shown).join(', ')}`, value, 'Choose one of them');
 }
 
 function refused(subject: string, option: string, rule: string, got: unknown, advice: string): DeliveriesOptionsError {

@@ -59,6 +59,8 @@ export { DeliveryWorkers } from './worker/delivery-workers';
 
 // Observe
 export { AttemptTally, countedOutcomes, type CountedOutcome } from './observe/attempt-tally';
+export { attemptChannel, type LogAttempts } from './observe/attempt-observer';
+export type { EndedAttempt } from './observe/ended-attempt';
 
 // Errors
 export {

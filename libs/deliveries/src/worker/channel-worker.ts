@@ -23,6 +23,8 @@ export class ChannelWorker {
   private readonly cursor: KeyCursor = { key: '', fromStart: false };
   private busy = 0;
   private claiming: Promise<void> | undefined;
+  /** `performance.now()` when the look that is under way began. */
+  private lookedAt: number | undefined;
   /** Whether a look may find something: the last one was not at the end, or something woke the worker since. */
   private lookForDue = false;
   private lookForHeads = false;
@@ -48,6 +50,11 @@ export class ChannelWorker {
   /** Deliveries that this worker has in flight. */
   get inFlight(): number {
     return this.busy;
+  }
+
+  /** For how long the look that is under way has been, in ms; 0 when none is. Everything in it has a time limit. */
+  get lookingFor(): number {
+    return this.lookedAt === undefined ? 0 : performance.now() - this.lookedAt;
   }
 
   get hasRoom(): boolean {
@@ -152,6 +159,7 @@ export class ChannelWorker {
     if (this.claiming || this.retryTimer || !this.shouldLook || this.freeSlots() === 0) return;
     this.claiming = this.claimWhileDue().finally(() => {
       this.claiming = undefined;
+      this.lookedAt = undefined;
       // A slot that freed up, or a wake-up that came, while the last claim was on its way back.
       this.refill();
     });
@@ -162,6 +170,7 @@ export class ChannelWorker {
       while (this.shouldLook && this.freeSlots() > 0) {
         // What ends in this turn of the event loop frees its slots for one claim, instead of one claim each.
         await nextTurn();
+        this.lookedAt = performance.now();
         await this.runOnce();
       }
       this.pause = 0;

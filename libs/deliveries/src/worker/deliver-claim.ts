@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import type { Claimer } from '../claim/claimer';
 import type { Claim } from '../delivery/claim';
-import type { AttemptTally } from '../observe/attempt-tally';
+import type { AttemptObserver, SendTimes } from '../observe/attempt-observer';
 import type { Channel } from '../channel/channel-registry';
 import { refusalToSend } from '../send/refusal';
 import { send, type Sent } from '../send/send';
@@ -13,6 +13,8 @@ import { HookedWrite } from '../settle/write-with-hook';
 
 /** How long an ordering key keeps a slot for its next deliveries before the slot goes to whoever waits, in ms. */
 const chainFor = 1_000;
+
+const countedAs = { succeeded: 'succeeded', pending: 'retried', failed: 'failed' } as const;
 
 /** The path of one claimed delivery: send it, decide what becomes of it, write that down. */
 export class DeliverClaim {
@@ -25,7 +27,7 @@ export class DeliverClaim {
     private readonly claimer: Claimer,
     private readonly settler: Settler,
     private readonly dataSource: DataSource,
-    private readonly tally: AttemptTally,
+    private readonly observer: AttemptObserver,
     private readonly shutdown: AbortSignal,
     /** Called when an ordered delivery is done and nothing was claimed after it: its key may have a new head. */
     private readonly onKeyFree: (channel: string) => void,
@@ -82,8 +84,9 @@ export class DeliverClaim {
     const lastMoment = delivery.deadline === null ? Infinity : delivery.deadline.getTime() - startedAt;
     const deadline = Math.min(channel.sendTimeout, leaseLeft, Math.max(1, lastMoment));
     const sent = await send(channel.handler, delivery, claim.attempt, deadline, this.shutdown);
-    if (sent.hasReturned) return this.settle(channel, claim, sent.outcome, startedAt, chain);
-    void this.settle(channel, claim, sent.outcome, startedAt, false, this.leaseLeft(channel, claim));
+    const times = { waited: startedAt - claim.wasDueAt / 1_000, took: databaseNow(claim) - startedAt };
+    if (sent.hasReturned) return this.settle(channel, claim, sent.outcome, startedAt, chain, times);
+    void this.settle(channel, claim, sent.outcome, startedAt, false, times, this.leaseLeft(channel, claim));
     await this.waitForChannel(channel, claim, sent.returned);
     return undefined;
   }
@@ -105,6 +108,7 @@ export class DeliverClaim {
     outcome: Sent['outcome'],
     startedAt: number,
     chain: boolean,
+    times?: SendTimes,
     busyFor = 0,
   ): Promise<Claim | undefined> | undefined {
     const ordered = claim.delivery.orderingKey !== null;
@@ -123,7 +127,7 @@ export class DeliverClaim {
         ...(hook ? { withHook: new HookedWrite(this.dataSource, hook) } : {}),
       })
       .then(({ result, next }) => {
-        this.count(channel, claim, settlement, result);
+        this.observe(claim, settlement, result, times);
         if (ordered && !chain && settlement.status === 'succeeded') this.onKeyFree(channel.name);
         return next;
       })
@@ -132,22 +136,10 @@ export class DeliverClaim {
     return chain ? written : undefined;
   }
 
-  private count(channel: Channel, claim: Claim, settlement: Settlement, result: SettleResult): void {
+  private observe(claim: Claim, settlement: Settlement, result: SettleResult, times: SendTimes | undefined): void {
     if (result === 'unrecorded') return;
-    const { id } = claim.delivery;
-    if (result === 'lost') {
-      this.tally.add(channel.name, 'lease_lost');
-      this.logger.warn(
-        `Delivery ${id} of channel "${channel.name}", attempt ${claim.attempt}: lost lease. Its outcome came too late, or the delivery was cancelled; it was dropped.`,
-      );
-    } else if (settlement.status === 'failed') {
-      this.tally.add(channel.name, 'failed');
-      this.logger.warn(
-        `Delivery ${id} of channel "${channel.name}" failed at attempt ${claim.attempt}: ${settlement.attempt.error}.`,
-      );
-    } else {
-      this.tally.add(channel.name, settlement.status === 'pending' ? 'retried' : 'succeeded');
-    }
+    const outcome = result === 'lost' ? 'lease_lost' : countedAs[settlement.status];
+    this.observer.ended(claim.delivery, claim.attempt, outcome, settlement.attempt?.error, times);
   }
 
   /** A channel that ignores its signal keeps its slot until it returns or the lease ends. */

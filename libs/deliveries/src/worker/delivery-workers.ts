@@ -6,7 +6,8 @@ import { Claimer } from '../claim/claimer';
 import { within } from '../database/within';
 import type { WorkerDatabase } from '../database/worker-database';
 import type { ResolvedOptions } from '../deliveries.options';
-import type { AttemptTally } from '../observe/attempt-tally';
+import type { AttemptObserver } from '../observe/attempt-observer';
+import type { WorkerPulse } from '../observe/worker-pulse';
 import type { Channel, ChannelRegistry } from '../channel/channel-registry';
 import { abortGrace } from '../send/send';
 import { Settler } from '../settle/settler';
@@ -23,6 +24,8 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
   private readonly shutdown = new AbortController();
   private readonly workers: ChannelWorker[] = [];
   private readonly polls: string[] = [];
+  /** By channel, `performance.now()` when its poll last came by. */
+  private readonly polledAt = new Map<string, number>();
   private readonly gate = new SoloGate(() => this.wake());
   private settler: Settler | undefined;
   private deliverClaim: DeliverClaim | undefined;
@@ -33,7 +36,7 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
     private readonly database: WorkerDatabase,
     private readonly channels: ChannelRegistry,
     private readonly scheduler: SchedulerRegistry,
-    private readonly tally: AttemptTally,
+    private readonly observer: AttemptObserver,
     private readonly options: ResolvedOptions,
   ) {
     // Every send in flight listens to it.
@@ -51,7 +54,7 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
       claimer,
       settler,
       this.dataSource,
-      this.tally,
+      this.observer,
       this.shutdown.signal,
       (channel) => this.wakeForHead(channel),
     );
@@ -75,6 +78,20 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
   /** Deliveries that this process is sending. */
   get inFlight(): number {
     return this.workers.reduce((sum, worker) => sum + worker.inFlight, 0);
+  }
+
+  /** Signs of life, one for each channel that this process sends; none from the moment it stops. */
+  pulses(): WorkerPulse[] {
+    if (this.stopping) return [];
+    return [...this.polledAt].map(([channel, polledAt]) => {
+      const workers = this.of(channel);
+      return {
+        channel,
+        sincePoll: performance.now() - polledAt,
+        claiming: Math.max(...workers.map((worker) => worker.lookingFor)),
+        inFlight: workers.reduce((sum, worker) => sum + worker.inFlight, 0),
+      };
+    });
   }
 
   /** Before the hook in which TypeORM closes the host's connections. */
@@ -121,7 +138,9 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
     const name = `deliveries:${this.options.schema}:poll:${channel.name}`;
     const { pollInterval } = this.options;
     const workers = this.of(channel.name);
+    this.polledAt.set(channel.name, performance.now());
     const timer = setInterval(() => {
+      this.polledAt.set(channel.name, performance.now());
       // One worker looks, and calls another when it finds more than it has slots for. Jitter: replicas that started
       // together do not ask together.
       const worker = workers.toSorted((a, b) => a.inFlight - b.inFlight)[0]!;
