@@ -16,17 +16,20 @@ export const deliveriesStep: MigrationStep = {
   actor text,
   delivery_id uuid,
   delivery_ids uuid[] NOT NULL DEFAULT '{}',
+  audit boolean NOT NULL DEFAULT false,
   occurred_at timestamptz NOT NULL
 )`,
     `COMMENT ON TABLE ${schema}.events IS 'What happened: the causes of deliveries and the operators'' audit trail'`,
     `COMMENT ON COLUMN ${schema}.events.delivery_id IS 'What an operator, or the abandonment of a key, did something to: set in audit events only'`,
     `COMMENT ON COLUMN ${schema}.events.delivery_ids IS 'The deliveries that it caused: clean-up asks by primary key whether one of them is left, since an index on deliveries (event_id) would be written at each claim and settle'`,
 
+    `COMMENT ON COLUMN ${schema}.events.audit IS 'What an operator or clean-up did, to a delivery, a channel or a lane: kept for longer than what the application recorded'`,
+
     `CREATE INDEX events_audit_idx ON ${schema}.events (delivery_id, occurred_at) WHERE delivery_id IS NOT NULL`,
     `COMMENT ON INDEX ${schema}.events_audit_idx IS 'Serves show: what operators did to a delivery, and whether its key was abandoned'`,
-    `CREATE INDEX events_audit_age_idx ON ${schema}.events (occurred_at) WHERE delivery_id IS NOT NULL`,
-    `COMMENT ON INDEX ${schema}.events_audit_age_idx IS 'Serves clean-up: audit events past their retention'`,
-    `CREATE INDEX events_idle_idx ON ${schema}.events (occurred_at) WHERE delivery_ids = '{}' AND delivery_id IS NULL`,
+    `CREATE INDEX events_audit_age_idx ON ${schema}.events (occurred_at, id) WHERE audit`,
+    `COMMENT ON INDEX ${schema}.events_audit_age_idx IS 'Serves the audit trail, newest first, and clean-up: audit events past their retention'`,
+    `CREATE INDEX events_idle_idx ON ${schema}.events (occurred_at) WHERE delivery_ids = '{}' AND NOT audit`,
     `COMMENT ON INDEX ${schema}.events_idle_idx IS 'Serves clean-up: events that never caused a delivery'`,
 
     // No foreign key to events: it would look up and lock the event's row once for each delivery of a fan-out.
@@ -75,14 +78,21 @@ export const deliveriesStep: MigrationStep = {
     `CREATE UNIQUE INDEX deliveries_dedupe_idx ON ${schema}.deliveries (channel, dedupe_key) WHERE dedupe_key IS NOT NULL`,
     `COMMENT ON INDEX ${schema}.deliveries_dedupe_idx IS 'Serves record: one retained delivery for each dedupe key of a channel'`,
 
-    // The one index that is written at each claim and settle for the sake of operators: pages of a table need an order.
-    `CREATE INDEX deliveries_listed_idx ON ${schema}.deliveries (created_at, id)`,
-    `COMMENT ON INDEX ${schema}.deliveries_listed_idx IS 'Serves list: pages of all deliveries, newest first'`,
-    `CREATE INDEX deliveries_troubled_idx ON ${schema}.deliveries (status, created_at, id) WHERE status IN ('failed', 'cancelled')`,
-    `COMMENT ON INDEX ${schema}.deliveries_troubled_idx IS 'Serves list: pages of what failed or was cancelled, newest first'`,
+    // The one index that is written at each claim and settle for the sake of operators: pages of a table need an order. By
+    // status and channel, so that three that are stuck are found among a million that are done.
+    `CREATE INDEX deliveries_listed_idx ON ${schema}.deliveries (status, channel, created_at, id)`,
+    `COMMENT ON INDEX ${schema}.deliveries_listed_idx IS 'Serves list, count and bulk operations: the deliveries of a channel in a status, by age; and the overview: how many are pending or failed, and since when'`,
+
+    // Deliveries that have never had an error are in none of these.
+    `CREATE INDEX deliveries_erred_idx ON ${schema}.deliveries (status, channel, last_error, created_at, id) WHERE last_error IS NOT NULL`,
+    `COMMENT ON INDEX ${schema}.deliveries_erred_idx IS 'Serves list, count and bulk operations by kind of error'`,
+    `CREATE INDEX deliveries_failed_to_idx ON ${schema}.deliveries (channel, destination, created_at, id) WHERE status = 'failed'`,
+    `COMMENT ON INDEX ${schema}.deliveries_failed_to_idx IS 'Serves list, count and bulk operations on what failed, by destination'`,
+    `CREATE INDEX deliveries_failed_in_idx ON ${schema}.deliveries (channel, lane, created_at, id) WHERE status = 'failed' AND lane <> ''`,
+    `COMMENT ON INDEX ${schema}.deliveries_failed_in_idx IS 'Serves list, count and bulk operations on what failed, by lane'`,
 
     `CREATE INDEX deliveries_settled_idx ON ${schema}.deliveries (channel, status, settled_at) WHERE settled_at IS NOT NULL`,
-    `COMMENT ON INDEX ${schema}.deliveries_settled_idx IS 'Serves clean-up: what ended longer ago than it is kept, and which keys to abandon'`,
+    `COMMENT ON INDEX ${schema}.deliveries_settled_idx IS 'Serves clean-up: what ended longer ago than it is kept, and which keys to abandon; and the chart of what ended when'`,
 
     `CREATE INDEX deliveries_recipient_idx ON ${schema}.deliveries USING gin (recipient jsonb_path_ops) WHERE recipient IS NOT NULL`,
     `COMMENT ON INDEX ${schema}.deliveries_recipient_idx IS 'Serves purge: the deliveries that are for one person'`,

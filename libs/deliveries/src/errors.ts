@@ -131,6 +131,23 @@ export class InvalidRequestError extends DeliveriesError {
   }
 }
 
+/** A read took longer than a person would wait, and was ended. */
+export class RequestTimeoutError extends DeliveriesError {
+  readonly code = 'DELIVERIES_TIMEOUT';
+
+  /** @param limit in ms */
+  constructor(
+    readonly limit: number,
+    options?: ErrorOptions,
+  ) {
+    super(
+      `The database took longer than ${limit / 1_000} s to answer, so the question was withdrawn. Nothing was changed. Ask for less, ` +
+        'or try again when it has less to do.',
+      options,
+    );
+  }
+}
+
 /** A purge met deliveries with an ordering key: nothing was erased. */
 export class OrderedPurgeError extends DeliveriesError {
   readonly code = 'DELIVERIES_ORDERED_PURGE';

@@ -26,7 +26,8 @@ export { AttemptAbortedError } from './send/send';
 // Operate
 export { migrateSchema, schemaStatus, type SchemaStatus } from './database/schema';
 export { DeliveryOperations, type CancelledDelivery, type RetriedDelivery } from './operate/delivery-operations';
-export type { DeliveryConditions, DeliveryFilter } from './operate/check-request';
+export type { DeliveryConditions } from './operate/match/conditions';
+export type { DeliveryFilter } from './operate/match/delivery-finder';
 export type {
   BulkCount,
   BulkOperation,
@@ -74,6 +75,7 @@ export {
   InvalidDraftError,
   InvalidRequestError,
   OrderedPurgeError,
+  RequestTimeoutError,
   SchemaBehindError,
   TransactionRequiredError,
   UnknownChannelError,

@@ -83,9 +83,9 @@ WITH failure AS (
 ), deleted AS (
   DELETE FROM ${schema}.deliveries d WHERE d.id = ANY (ARRAY (SELECT id FROM whole)) RETURNING d.id
 ), remembered AS (
-  INSERT INTO ${schema}.events (id, type, payload, actor, delivery_id, occurred_at)
+  INSERT INTO ${schema}.events (id, type, payload, actor, delivery_id, audit, occurred_at)
   SELECT event_id, 'deliveries_abandoned', jsonb_build_object('channel', $1::text, 'cancelled', waiting), 'clean-up', id,
-         clock_timestamp()
+         true, clock_timestamp()
     FROM whole
 )
 SELECT (SELECT count(*) FROM deleted)::integer AS keys, (SELECT count(*) FROM cancelled)::integer AS cancelled`;

@@ -34,7 +34,7 @@ export const deleteIdleEventsSql = (schema: string): string => `
 WITH past AS MATERIALIZED (
   SELECT e.id
     FROM ${schema}.events e
-   WHERE e.delivery_ids = '{}' AND e.delivery_id IS NULL AND e.occurred_at <= now() - $1::float8 * interval '1 ms'
+   WHERE e.delivery_ids = '{}' AND NOT e.audit AND e.occurred_at <= now() - $1::float8 * interval '1 ms'
    ORDER BY e.occurred_at
    LIMIT $2
      FOR UPDATE SKIP LOCKED
@@ -48,7 +48,7 @@ export const deleteAuditEventsSql = (schema: string): string => `
 WITH past AS MATERIALIZED (
   SELECT e.id
     FROM ${schema}.events e
-   WHERE e.delivery_id IS NOT NULL AND e.occurred_at <= now() - $1::float8 * interval '1 ms'
+   WHERE e.audit AND e.occurred_at <= now() - $1::float8 * interval '1 ms'
    ORDER BY e.occurred_at
    LIMIT $2
      FOR UPDATE SKIP LOCKED

@@ -35,10 +35,10 @@ WITH target AS MATERIALIZED (
       SELECT CASE WHEN target.lease_expires_at > clock_timestamp() THEN 'cancelled' ELSE 'crashed' END AS how) ended
    WHERE target.claim_token IS NOT NULL
 ), remembered AS (
-  INSERT INTO ${schema}.events (id, type, payload, actor, delivery_id, occurred_at)
+  INSERT INTO ${schema}.events (id, type, payload, actor, delivery_id, audit, occurred_at)
   SELECT $3, 'delivery_cancelled',
          jsonb_build_object('channel', target.channel, 'was', target.status, 'inFlight', target.claim_token IS NOT NULL), $2,
-         target.id, clock_timestamp()
+         target.id, true, clock_timestamp()
     FROM target JOIN cancelled ON cancelled.id = target.id
 )
 SELECT target.channel, target.status, target.claim_token IS NOT NULL AS in_flight, target.ordering_key,

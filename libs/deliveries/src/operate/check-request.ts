@@ -1,90 +1,48 @@
-import { deliveryStatuses, type DeliveryStatus } from '../delivery/status';
-import { milliseconds, type Duration } from '../delivery/duration';
+import { closest } from 'fastest-levenshtein';
+import { milliseconds } from '../delivery/duration';
 import { InvalidRequestError } from '../errors';
-
-/** Which deliveries are meant: those that fit everything that is said. */
-export interface DeliveryConditions {
-  readonly status?: DeliveryStatus;
-  /** The channel's name. */
-  readonly channel?: string;
-  readonly lane?: string;
-  readonly orderingKey?: string;
-  readonly destination?: string;
-  /** Kind of the last error, such as `503` or `timeout`. */
-  readonly error?: string;
-  /** Created at this instant or later. */
-  readonly createdAfter?: Date;
-  /** Created before this instant. */
-  readonly createdBefore?: Date;
-  /** Created at least this long ago. */
-  readonly olderThan?: Duration;
-  /** Created at most this long ago. */
-  readonly newerThan?: Duration;
-  /** These, 1,000 at most. */
-  readonly ids?: readonly string[];
-}
-
-/** Which deliveries `list` gives, and which page of them. */
-export interface DeliveryFilter extends DeliveryConditions {
-  /** Deliveries on a page, 1 to 1,000. Default 100. */
-  readonly limit?: number;
-  /** The `next` of the page before. */
-  readonly after?: string;
-}
-
-const filterKeys = [
-  'status',
-  'channel',
-  'orderingKey',
-  'destination',
-  'error',
-  'olderThan',
-  'newerThan',
-  'limit',
-  'after',
-] as const satisfies (keyof DeliveryFilter)[];
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export const isUuid = (value: unknown): value is string => typeof value === 'string' && uuid.test(value);
 
-/** The parameters of the list statement, and the size of a page. @throws InvalidRequestError */
-export function listParameters(filter: DeliveryFilter): { values: unknown[]; limit: number } {
-  const unknown = Object.keys(filter).find((key) => !(filterKeys as readonly string[]).includes(key));
-  if (unknown !== undefined) throw new InvalidRequestError(unknown, `is not known; known are ${filterKeys.join(', ')}`);
-  const { status, limit = 100 } = filter;
-  if (status !== undefined && !deliveryStatuses.includes(status)) {
-    throw new InvalidRequestError('status', `must be one of ${deliveryStatuses.join(', ')}`);
-  }
-  if (!Number.isInteger(limit) || limit < 1 || limit > 1_000) {
-    throw new InvalidRequestError('limit', 'must be a whole number from 1 to 1000');
-  }
-  const cursor = cursorOf(filter.after);
-  const values = [
-    status ?? null,
-    optionalText(filter.channel, 'channel'),
-    optionalText(filter.orderingKey, 'orderingKey'),
-    optionalText(filter.destination, 'destination'),
-    optionalText(filter.error, 'error'),
-    optionalDuration(filter.olderThan, 'olderThan'),
-    optionalDuration(filter.newerThan, 'newerThan'),
-    cursor?.createdAt ?? null,
-    cursor?.id ?? null,
-    // One more than the page holds says whether there is another page.
-    limit + 1,
-  ];
-  return { values, limit };
+/** @throws InvalidRequestError that names the nearest key that is known */
+export function refuseUnknownKeys(given: object, known: readonly string[]): void {
+  const unknown = Object.keys(given).find((key) => !known.includes(key));
+  if (unknown === undefined) return;
+  const rule = `is not known; the nearest is ${closest(unknown, known)}. Known are ${known.join(', ')}`;
+  throw new InvalidRequestError(unknown, rule);
 }
 
-/** Where the next page begins, for the `after` of a filter. */
-export const cursorAfter = (createdUs: string, id: string): string => `${createdUs}_${id}`;
+/** How many a page or a call takes at most. @throws InvalidRequestError */
+export function checkLimit(limit: unknown, byDefault: number, most: number): number {
+  if (limit === undefined) return byDefault;
+  if (Number.isInteger(limit) && (limit as number) >= 1 && (limit as number) <= most) return limit as number;
+  throw new InvalidRequestError('limit', `must be a whole number from 1 to ${most}`);
+}
 
-function cursorOf(after: unknown): { createdAt: string; id: string } | undefined {
+/** Where a page begins: after the row of this instant, in µs since 1970, and id. */
+export interface Cursor {
+  readonly us: string;
+  readonly id: string;
+}
+
+export const writtenCursor = ({ us, id }: Cursor): string => `${us}_${id}`;
+
+/** @throws InvalidRequestError */
+export function readCursor(after: unknown): Cursor | undefined {
   if (after === undefined) return undefined;
-  const [createdAt, id, ...rest] = typeof after === 'string' ? after.split('_') : [];
-  if (createdAt !== undefined && /^\d{1,16}$/.test(createdAt) && isUuid(id) && rest.length === 0)
-    return { createdAt, id };
+  const [us, id, ...rest] = typeof after === 'string' ? after.split('_') : [];
+  if (us !== undefined && /^-?\d{1,16}$/.test(us) && isUuid(id) && rest.length === 0) return { us, id };
   throw new InvalidRequestError('after', 'must be the next of another page');
+}
+
+/** @throws InvalidRequestError */
+export function optionalInstant(value: unknown, path: string): Date | null {
+  if (value === undefined) return null;
+  // PostgreSQL's calendar begins in 4713 BC; JavaScript's years of six digits end later than anybody needs.
+  if (value instanceof Date && value.getTime() >= -6e13 && value.getTime() < 8.64e15) return value;
+  throw new InvalidRequestError(path, 'must be a valid Date');
 }
 
 /** @throws InvalidRequestError */
@@ -118,7 +76,8 @@ function requireConcrete(value: unknown, path: string): void {
   }
 }
 
-function optionalText(value: unknown, path: string): string | null {
+/** Text, or null where nothing was given. @throws InvalidRequestError */
+export function optionalText(value: unknown, path: string): string | null {
   if (value === undefined) return null;
   if (typeof value !== 'string') throw new InvalidRequestError(path, 'must be text');
   return checkText(value, path);
@@ -132,7 +91,8 @@ function checkText(value: string, path: string): string {
   return value;
 }
 
-function optionalDuration(value: unknown, path: string): number | null {
+/** A duration in ms, or null where nothing was given. @throws InvalidRequestError */
+export function optionalDuration(value: unknown, path: string): number | null {
   if (value === undefined) return null;
   const ms = milliseconds(value);
   // Above it, the subtraction from now would leave PostgreSQL's calendar.

@@ -16,27 +16,14 @@ import type {
   CappedCount,
 } from './bulk/bulk-view';
 import { cancelSql } from './cancel.sql';
-import {
-  checkActor,
-  cursorAfter,
-  isUuid,
-  listParameters,
-  recipientJson,
-  type DeliveryConditions,
-  type DeliveryFilter,
-} from './check-request';
-import {
-  detailOf,
-  summaryOf,
-  type DeliveryDetail,
-  type DeliveryPage,
-  type DetailRow,
-  type SummaryRow,
-} from './delivery-view';
-import { listSql } from './list.sql';
+import { checkActor, isUuid, recipientJson } from './check-request';
+import { detailOf, type DeliveryDetail, type DeliveryPage, type DetailRow } from './delivery-view';
+import { requireConditions, type DeliveryConditions } from './match/conditions';
+import { DeliveryFinder, type DeliveryFilter } from './match/delivery-finder';
 import type { QueueStats, Throughput, ThroughputOptions } from './overview/overview-view';
 import type { PauseTarget, PauseView } from './pauses/pause-view';
 import { purgeSql } from './purge.sql';
+import { Reader } from './reader';
 import { retrySql } from './retry.sql';
 import { showSql, wasAbandonedSql } from './show.sql';
 
@@ -55,9 +42,6 @@ export interface CancelledDelivery {
   readonly wasInFlight: boolean;
 }
 
-/** Pages and details are for people, who would not wait longer. */
-const readTimeout = "SET LOCAL statement_timeout = '3s'";
-
 // Each type argument stands in both directions (what `deliveries` gives, what `send` takes): only `any` fits every channel.
 type AnyChannel = ChannelHandler<any, any, any>;
 
@@ -66,9 +50,10 @@ type AnyChannel = ChannelHandler<any, any, any>;
  * The admin routes, the dashboard and the commands call this and hold no rules of their own.
  */
 export class DeliveryOperations {
+  private readonly reader: Reader;
+  private readonly finder: DeliveryFinder;
   private readonly retryText: string;
   private readonly cancelText: string;
-  private readonly listText: string;
   private readonly showText: string;
   private readonly wasAbandoned: string;
   private readonly purgeText: string;
@@ -82,7 +67,8 @@ export class DeliveryOperations {
   ) {
     this.retryText = retrySql(schema);
     this.cancelText = cancelSql(schema);
-    this.listText = listSql(schema);
+    this.reader = new Reader(dataSource);
+    this.finder = new DeliveryFinder(this.reader, schema, () => this.revivable());
     this.showText = showSql(schema);
     this.wasAbandoned = wasAbandonedSql(schema);
     this.purgeText = purgeSql(schema);
@@ -97,13 +83,11 @@ export class DeliveryOperations {
    */
   async retry(id: string, options: { actor: string; restartAgeBehind?: boolean }): Promise<RetriedDelivery> {
     const actor = checkActor(options.actor);
-    const revive = this.channels.all().filter(({ revivesCancelled }) => revivesCancelled);
-    const names = revive.map(({ name }) => name);
     const row = await this.change<RetryRow>(id, this.retryText, [
       id,
       actor,
       uuidv7(),
-      names,
+      this.revivable(),
       options.restartAgeBehind ?? false,
     ]);
     if (row.refusal !== null) {
@@ -140,7 +124,7 @@ export class DeliveryOperations {
   /** @throws DeliveryNotFoundError */
   async show(id: string): Promise<DeliveryDetail> {
     if (!isUuid(id)) throw new DeliveryNotFoundError(String(id), false);
-    return this.read(async (tx) => {
+    return this.reader.read(async (tx) => {
       const [row] = await tx.query<DetailRow[]>(this.showText, [id]);
       return row ? detailOf(row) : this.refuseUnknown(tx, id);
     });
@@ -151,31 +135,24 @@ export class DeliveryOperations {
    * @throws InvalidRequestError
    */
   async list(filter: DeliveryFilter = {}): Promise<DeliveryPage> {
-    const { values, limit } = listParameters(filter);
-    const rows = await this.read((tx) => tx.query<ListRow[]>(this.listText, values));
-    const page = rows.slice(0, limit);
-    const last = page.at(-1);
-    return {
-      deliveries: page.map(summaryOf),
-      next: last && rows.length > limit ? cursorAfter(last.created_us, last.id) : undefined,
-      searchedTo: null,
-    };
+    return this.finder.list(filter);
   }
 
   /**
    * How many deliveries fit, 10,000 at most.
    * @throws InvalidRequestError
    */
-  count(_conditions: DeliveryConditions = {}): Promise<CappedCount> {
-    return notBuilt();
+  async count(conditions: DeliveryConditions = {}): Promise<CappedCount> {
+    return this.finder.count(conditions);
   }
 
   /**
    * How many deliveries a retry or a cancel of all that fit would change: what to show before it is done.
    * @throws InvalidRequestError
    */
-  countMatching(_operation: BulkOperation, _conditions: DeliveryConditions): Promise<BulkCount> {
-    return notBuilt();
+  async countMatching(operation: BulkOperation, conditions: DeliveryConditions): Promise<BulkCount> {
+    requireConditions(conditions);
+    return this.finder.countMatching(operation, conditions);
   }
 
   /**
@@ -276,11 +253,10 @@ export class DeliveryOperations {
     });
   }
 
-  private read<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
-    return this.dataSource.transaction('READ COMMITTED', async (tx) => {
-      await tx.query(readTimeout);
-      return work(tx);
-    });
+  /** Channels whose cancelled deliveries may be retried. */
+  private revivable(): string[] {
+    const channels = this.channels.all().filter(({ revivesCancelled }) => revivesCancelled);
+    return channels.map(({ name }) => name);
   }
 
   /** A statement of its own: it sees what a clean-up that was waited for has committed. */
@@ -315,8 +291,4 @@ interface CancelRow {
   readonly in_flight: boolean;
   readonly ordering_key: string | null;
   readonly cancelled: boolean;
-}
-
-interface ListRow extends SummaryRow {
-  readonly created_us: string;
 }

@@ -44,9 +44,9 @@ WITH target AS MATERIALIZED (
      AND ${unfinished('d')} AND d.status = 'pending'
   RETURNING d.id
 ), remembered AS (
-  INSERT INTO ${schema}.events (id, type, payload, actor, delivery_id, occurred_at)
+  INSERT INTO ${schema}.events (id, type, payload, actor, delivery_id, audit, occurred_at)
   SELECT $3, 'delivery_retried',
-         jsonb_build_object('channel', channel, 'restartedBehind', (SELECT count(*) FROM behind)), $2, id, clock_timestamp()
+         jsonb_build_object('channel', channel, 'restartedBehind', (SELECT count(*) FROM behind)), $2, id, true, clock_timestamp()
     FROM retried
 )
 SELECT judged.channel, judged.status, judged.claim_token IS NOT NULL AS in_flight, judged.refusal, judged.ordering_key,
