@@ -43,7 +43,7 @@ export const deliveriesStep: MigrationStep = {
   status text NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'succeeded', 'failed', 'cancelled')),
   ordering_key text COLLATE "C",
   ordinal bigint,
-  lane text,
+  lane text COLLATE "C" NOT NULL DEFAULT '',
   dedupe_key text,
   dedupe_digest text,
   attempts integer NOT NULL DEFAULT 0 CHECK (attempts >= 0),
@@ -60,12 +60,19 @@ export const deliveriesStep: MigrationStep = {
   CHECK ((ordering_key IS NULL) = (ordinal IS NULL)),
   CHECK (claim_token IS NULL OR (status = 'pending' AND lease_expires_at IS NOT NULL))
 ) WITH (fillfactor = 50)`,
+    `COMMENT ON COLUMN ${schema}.deliveries.lane IS 'Whom it competes for slots with, such as an endpoint''s id; empty for nobody'`,
     `COMMENT ON COLUMN ${schema}.deliveries.due_at IS 'When a claim may take it; while it is claimed, the end of the lease'`,
     `COMMENT ON COLUMN ${schema}.deliveries.attempts_at_retry IS 'Attempts made before the last operator retry: backoff and maxAttempts count from here'`,
     `COMMENT ON COLUMN ${schema}.deliveries.crashes IS 'Claims that took over an expired lease: attempts whose worker vanished'`,
 
-    `CREATE INDEX deliveries_due_idx ON ${schema}.deliveries (channel, due_at) WHERE status = 'pending' AND ordering_key IS NULL`,
-    `COMMENT ON INDEX ${schema}.deliveries_due_idx IS 'Serves the claim of unordered deliveries, longest due first, and the gauges of what is pending'`,
+    `CREATE INDEX deliveries_due_idx ON ${schema}.deliveries (channel, due_at)
+  WHERE status = 'pending' AND ordering_key IS NULL AND lane = ''`,
+    `COMMENT ON INDEX ${schema}.deliveries_due_idx IS 'Serves the claim of unordered deliveries without a lane, longest due first, and the gauges of what is pending'`,
+
+    // Beside the one above and not in its place: a claim by lanes costs more, and a row pays for one of the two only.
+    `CREATE INDEX deliveries_lanes_idx ON ${schema}.deliveries (channel, lane, due_at)
+  WHERE status = 'pending' AND ordering_key IS NULL AND lane <> ''`,
+    `COMMENT ON INDEX ${schema}.deliveries_lanes_idx IS 'Serves the claim of unordered deliveries lane by lane, longest due first in each, and the gauges of what is pending'`,
 
     `CREATE INDEX deliveries_unfinished_idx ON ${schema}.deliveries (channel, ordering_key, ordinal)
   WHERE ordering_key IS NOT NULL AND (status IN ('pending', 'failed') OR lease_expires_at IS NOT NULL)`,
@@ -119,6 +126,18 @@ export const deliveriesStep: MigrationStep = {
   PRIMARY KEY (delivery_id, number)
 )`,
     `COMMENT ON TABLE ${schema}.delivery_attempts IS 'Attempts that did not simply succeed; the primary key serves the timeline of one delivery'`,
+
+    `CREATE TABLE ${schema}.delivery_pauses (
+  channel text NOT NULL,
+  lane text COLLATE "C" NOT NULL DEFAULT '',
+  reason text NOT NULL CHECK (reason ~ '^[a-z][a-z0-9_]{0,63}$'),
+  actor text,
+  since timestamptz NOT NULL,
+  until timestamptz,
+  PRIMARY KEY (channel, lane, reason)
+)`,
+    `COMMENT ON TABLE ${schema}.delivery_pauses IS 'What claims leave alone: a channel (empty lane) or one of its lanes, until a time or until somebody resumes it'`,
+    `COMMENT ON COLUMN ${schema}.delivery_pauses.reason IS 'operator, retry_after, or a channel''s own word; a part of the key, so that each pauses and resumes without touching the others'`,
 
     `CREATE TABLE ${schema}.delivery_removals (
   event_id uuid NOT NULL,

@@ -12,6 +12,7 @@ import {
   type DeliveriesOptions,
 } from 'nest-deliveries';
 import { DataSource } from 'typeorm';
+import { CommitWatch } from '../../libs/deliveries/src/record/commit-watch';
 
 /** A Nest application with the deliveries module and some channels, for tests. */
 export interface DeliveriesApp {
@@ -34,21 +35,31 @@ export const testPace: DeliveriesOptions = {
   shutdownGrace: '2s',
 };
 
-/** Starts an application on the database at `url`. @param options over {@link testPace} */
+/**
+ * Starts an application on the database at `url`.
+ * @param options over {@link testPace}; with `pollInterval: '1h'` nothing wakes the workers but the test, not even a commit
+ */
 export async function startDeliveriesApp(
   url: string,
   channels: Type[],
   options: DeliveriesOptions = {},
   hostPoolSize = 10,
 ): Promise<DeliveriesApp> {
-  const module = await Test.createTestingModule({
+  const builder = Test.createTestingModule({
     imports: [
       TypeOrmModule.forRoot({ type: 'postgres', url, poolSize: hostPoolSize, retryAttempts: 0 }),
       ScheduleModule.forRoot(),
       DeliveriesModule.forRoot({ ...testPace, ...options }),
     ],
     providers: channels,
-  }).compile();
+  });
+  // Who switches polls off decides when workers look; a commit must not do so either.
+  if (options.pollInterval === '1h') {
+    builder
+      .overrideProvider(CommitWatch)
+      .useValue({ note: () => undefined, start: () => undefined, stop: () => undefined });
+  }
+  const module = await builder.compile();
   await module.init();
   return {
     module,

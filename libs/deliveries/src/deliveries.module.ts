@@ -5,6 +5,7 @@ import {
   type FactoryProvider,
   type InjectionToken,
   type ModuleMetadata,
+  type OnApplicationShutdown,
   type OnModuleInit,
   type Provider,
 } from '@nestjs/common';
@@ -21,9 +22,11 @@ import { DeliveriesOptionsError } from './errors';
 import { AttemptObserver } from './observe/attempt-observer';
 import { AttemptTally } from './observe/attempt-tally';
 import { DeliveryOperations } from './operate/delivery-operations';
+import { CommitWatch } from './record/commit-watch';
 import { DeliveryInserter } from './record/delivery-inserter';
 import { DeliveryRecorder } from './record/delivery-recorder';
 import { ChannelRegistry } from './channel/channel-registry';
+import { WakeUps } from './wake-up/wake-ups';
 import { DeliveryWorkers } from './worker/delivery-workers';
 
 /** What `DeliveriesModule.forRootAsync` takes: a factory for the options, and what it injects. */
@@ -44,11 +47,12 @@ const schedulerToken = Symbol('nest-deliveries scheduler registry');
  * `DeliveryRecorder` can then be injected everywhere, and channels are found wherever they are registered.
  */
 @Module({})
-export class DeliveriesModule implements OnModuleInit {
+export class DeliveriesModule implements OnModuleInit, OnApplicationShutdown {
   constructor(
     @Inject(optionsToken) private readonly options: ResolvedOptions,
     @Inject(dataSourceToken) private readonly dataSource: DataSource,
     private readonly channels: ChannelRegistry,
+    private readonly commits: CommitWatch,
   ) {}
 
   /** @throws DeliveriesOptionsError at start, for an option that is unknown or out of range */
@@ -65,10 +69,15 @@ export class DeliveriesModule implements OnModuleInit {
     });
   }
 
+  onApplicationShutdown(): void {
+    this.commits.stop();
+  }
+
   /** @throws ChannelDefinitionError, DeliveriesOptionsError, SchemaBehindError */
   async onModuleInit(): Promise<void> {
     guardHostConnections(this.dataSource);
     this.channels.discover();
+    this.commits.start();
     if (this.options.migrate) await migrateSchema(this.dataSource, this.options.schema);
     await requireCurrentSchema(this.dataSource, this.options.schema);
   }
@@ -97,9 +106,19 @@ function build(
       },
       {
         provide: DeliveryRecorder,
-        inject: [dataSourceToken, ChannelRegistry, optionsToken],
-        useFactory: (source: DataSource, channels: ChannelRegistry, { schema }: ResolvedOptions) =>
-          new DeliveryRecorder(source, channels, new DeliveryInserter(`"${schema}"`)),
+        inject: [dataSourceToken, ChannelRegistry, CommitWatch, optionsToken],
+        useFactory: (
+          source: DataSource,
+          channels: ChannelRegistry,
+          commits: CommitWatch,
+          { schema }: ResolvedOptions,
+        ) => new DeliveryRecorder(source, channels, new DeliveryInserter(`"${schema}"`), commits),
+      },
+      {
+        provide: CommitWatch,
+        inject: [dataSourceToken, WakeUps],
+        useFactory: (source: DataSource, wakeUps: WakeUps) =>
+          new CommitWatch(source, (work) => wakeUps.committed(work)),
       },
       {
         provide: ChannelRegistry,
@@ -114,8 +133,25 @@ function build(
           new WorkerDatabase({ ...connectionOptionsOf(source), max: poolSize, ...connection }),
       },
       {
+        provide: WakeUps,
+        inject: [dataSourceToken, WorkerDatabase, optionsToken],
+        useFactory: (source: DataSource, database: WorkerDatabase, { schema, listen, connection }: ResolvedOptions) => {
+          const likeWorkers = { ...connectionOptionsOf(source), ...connection };
+          const connect = typeof listen === 'object' ? listen.connection : listen ? likeWorkers : undefined;
+          return new WakeUps(database, schema, connect);
+        },
+      },
+      {
         provide: DeliveryWorkers,
-        inject: [dataSourceToken, WorkerDatabase, ChannelRegistry, schedulerToken, AttemptObserver, optionsToken],
+        inject: [
+          dataSourceToken,
+          WorkerDatabase,
+          ChannelRegistry,
+          schedulerToken,
+          AttemptObserver,
+          WakeUps,
+          optionsToken,
+        ],
         useFactory: (...injected: ConstructorParameters<typeof DeliveryWorkers>) => new DeliveryWorkers(...injected),
       },
       {
@@ -125,13 +161,9 @@ function build(
       },
       {
         provide: DeliveryOperations,
-        inject: [dataSourceToken, ChannelRegistry, DeliveryWorkers, optionsToken],
-        useFactory: (
-          source: DataSource,
-          channels: ChannelRegistry,
-          workers: DeliveryWorkers,
-          { schema }: ResolvedOptions,
-        ) => new DeliveryOperations(source, channels, `"${schema}"`, (channel) => workers.wake(channel)),
+        inject: [dataSourceToken, ChannelRegistry, WakeUps, optionsToken],
+        useFactory: (source: DataSource, channels: ChannelRegistry, wakeUps: WakeUps, { schema }: ResolvedOptions) =>
+          new DeliveryOperations(source, channels, `"${schema}"`, (channel) => wakeUps.changed(channel)),
       },
       AttemptTally,
       {
@@ -140,7 +172,7 @@ function build(
         useFactory: (tally: AttemptTally, { logAttempts }: ResolvedOptions) => new AttemptObserver(tally, logAttempts),
       },
     ],
-    exports: [DeliveryRecorder, DeliveryWorkers, DeliveryCleaner, DeliveryOperations, AttemptTally],
+    exports: [DeliveryRecorder, DeliveryWorkers, DeliveryCleaner, DeliveryOperations, WakeUps, AttemptTally],
   };
 }
 

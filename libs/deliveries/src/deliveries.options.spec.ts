@@ -36,6 +36,7 @@ it('has the defaults that the options table promises', () => {
     logAttempts: 'all',
     poolSize: 3,
     connection: undefined,
+    listen: true,
     channels: {},
     channelDefaults: {
       workers: 2,
@@ -46,6 +47,7 @@ it('has the defaults that the options table promises', () => {
       retry: { first: 10_000, max: 3_600_000 },
       retention: { succeeded: 7 * 86_400_000, failed: 30 * 86_400_000, cancelled: 30 * 86_400_000 },
       revivesCancelled: true,
+      lane: { share: 0.5 },
     },
   });
   // The same, read from the words of the table.

@@ -1,6 +1,6 @@
 import type { InjectionToken } from '@nestjs/common';
 import { closest } from 'fastest-levenshtein';
-import type { PoolConfig } from 'pg';
+import type { ClientConfig, PoolConfig } from 'pg';
 import { DataSource } from 'typeorm';
 import { defaultSchema, quoteSchema } from 'nest-deliveries/migrations';
 import { milliseconds, type Duration } from './delivery/duration';
@@ -46,6 +46,12 @@ export interface DeliveriesOptions {
   readonly poolSize?: number;
   /** Overrides, in the words of `pg`, of how the workers connect. Default: as the `DataSource` does. */
   readonly connection?: PoolConfig;
+  /**
+   * Whether processes tell each other by `NOTIFY` what became due, so that it does not wait for a poll. `LISTEN` needs a
+   * connection that stays: behind a pooler that hands them out by transaction, give it a direct one, in the words of `pg`, or
+   * switch it off. Default `true`: a connection like the workers'.
+   */
+  readonly listen?: boolean | { readonly connection: ClientConfig };
   /** Settings of single channels, by name: they win over those in `@DeliveryChannel`. */
   readonly channels?: Readonly<Record<string, ChannelSettings>>;
 }
@@ -63,6 +69,8 @@ export interface ResolvedOptions {
   readonly logAttempts: LogAttempts;
   readonly poolSize: number;
   readonly connection: PoolConfig | undefined;
+  /** False: this process neither listens nor announces. */
+  readonly listen: boolean | { readonly connection: ClientConfig };
   /** What holds for a channel that says nothing itself. */
   readonly channelDefaults: ChannelDefaults;
   readonly channels: Readonly<Record<string, ChannelSettings>>;
@@ -77,6 +85,7 @@ export interface ChannelDefaults {
   readonly retry: { readonly first: number; readonly max: number };
   readonly retention: Retention;
   readonly revivesCancelled: boolean;
+  readonly lane: { readonly share: number };
 }
 
 /** Every option of the module with its default, as the options table in the docs has it. */
@@ -97,6 +106,7 @@ export const optionDefaults = {
   logAttempts: "'all'",
   poolSize: '3',
   connection: 'as the `DataSource` connects',
+  listen: '`true`',
   channels: '{}',
 } as const satisfies Record<keyof DeliveriesOptions, string>;
 
@@ -111,6 +121,7 @@ export const channelSettingNames = [
   'retry',
   'retention',
   'revivesCancelled',
+  'lane',
 ] as const;
 
 /** @throws DeliveriesOptionsError that says which option, the rule, what was given and what to do */
@@ -132,6 +143,7 @@ export function resolveOptions(options: DeliveriesOptions = {}): ResolvedOptions
     retry: { first: 10_000, max: 3_600_000 },
     retention: defaultRetention,
     revivesCancelled: true,
+    lane: { share: 0.5 },
   });
   const migrate = flag(subject, 'migrate', options.migrate ?? process.env.NODE_ENV !== 'production');
   const { run, channels = {}, connection } = options;
@@ -155,9 +167,20 @@ export function resolveOptions(options: DeliveriesOptions = {}): ResolvedOptions
     logAttempts: oneOf(subject, 'logAttempts', options.logAttempts ?? 'all', ['all', 'unsuccessful', 'none']),
     poolSize: count(subject, 'poolSize', options.poolSize ?? 3, 1, 100),
     connection,
+    listen: listenOption(subject, options.listen ?? true),
     channelDefaults,
     channels,
   };
+}
+
+function listenOption(subject: string, value: unknown): ResolvedOptions['listen'] {
+  if (typeof value === 'boolean') return value;
+  const advice = 'Write true, false, or { connection: { … } }';
+  requireObject(subject, 'listen', value, advice);
+  refuseUnknown(`${subject}: listen`, value as object, ['connection']);
+  const { connection } = value as { connection?: unknown };
+  requireObject(subject, 'listen.connection', connection, advice);
+  return { connection: connection as ClientConfig };
 }
 
 /** Settings of a channel over their defaults, checked. */
@@ -167,6 +190,7 @@ export function channelSettings(
   defaults: ChannelDefaults,
 ): ChannelDefaults {
   refuseUnknown(`${subject}: retry`, given.retry ?? {}, ['first', 'max']);
+  refuseUnknown(`${subject}: lane`, given.lane ?? {}, ['share']);
   return {
     workers: count(subject, 'workers', given.workers ?? defaults.workers, 0, 100),
     concurrency: count(subject, 'concurrency', given.concurrency ?? defaults.concurrency, 1, 10_000),
@@ -182,6 +206,7 @@ export function channelSettings(
     },
     retention: retentionSettings(subject, given.retention ?? {}, defaults.retention),
     revivesCancelled: flag(subject, 'revivesCancelled', given.revivesCancelled ?? defaults.revivesCancelled),
+    lane: { share: fraction(subject, 'lane.share', given.lane?.share ?? defaults.lane.share) },
   };
 }
 
@@ -226,6 +251,11 @@ export function duration(subject: string, option: string, value: unknown, min: n
 function count(subject: string, option: string, value: unknown, min: number, max: number): number {
   if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return value as number;
   throw refused(subject, option, `must be a whole number from ${min} to ${max}`, value, 'Choose one in that range');
+}
+
+function fraction(subject: string, option: string, value: unknown): number {
+  if (typeof value === 'number' && value > 0 && value <= 1) return value;
+  throw refused(subject, option, 'must be a number above 0 and at most 1', value, 'Write 0.5 for a half');
 }
 
 function flag(subject: string, option: string, value: unknown): boolean {

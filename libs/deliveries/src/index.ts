@@ -16,6 +16,7 @@ export {
   type ChannelHandler,
   type ChannelSettings,
   type DeliveryChannelOptions,
+  type LaneSettings,
   type RetentionSettings,
   type RetrySettings,
 } from './channel/channel.decorator';
@@ -57,6 +58,8 @@ export { attemptOutcomes, deliveryStatuses, type AttemptOutcome, type DeliverySt
 export { DeliveryCleaner } from './clean-up/delivery-cleaner';
 export type { CleanUpReport } from './clean-up/clean-up-report';
 export { DeliveryWorkers } from './worker/delivery-workers';
+export { WakeUps } from './wake-up/wake-ups';
+export type { ListenState } from './wake-up/listener';
 
 // Observe
 export { AttemptTally, countedOutcomes, type CountedOutcome } from './observe/attempt-tally';

@@ -30,6 +30,8 @@ export interface ChannelSettings {
   readonly retry?: RetrySettings;
   /** How long deliveries are kept after they ended. */
   readonly retention?: RetentionSettings;
+  /** How the deliveries of one lane share the slots with the others; says nothing about deliveries without a lane. */
+  readonly lane?: LaneSettings;
   /** Whether an operator can retry a cancelled delivery that has no ordering key. Default true. */
   readonly revivesCancelled?: boolean;
 }
@@ -43,6 +45,11 @@ export type RetentionSettings =
       readonly failed?: Duration | 'manual';
       readonly cancelled?: Duration | 'manual';
     };
+
+export interface LaneSettings {
+  /** What a lane gets at most of a replica's slots while another lane waits: above 0, at most 1. Default 0.5. */
+  readonly share?: number;
+}
 
 export interface RetrySettings {
   /** Bound of the wait after the first attempt; it doubles with each attempt. */

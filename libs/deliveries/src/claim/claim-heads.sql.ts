@@ -1,4 +1,5 @@
 import { unfinished } from '../order/unfinished';
+import { channelPaused, lanePaused } from '../pause/paused';
 
 /**
  * Leases heads of ordering keys that are due. One statement, one commit.
@@ -16,6 +17,8 @@ import { unfinished } from '../order/unfinished';
  * A cancelled head whose attempt's lease has ended holds its key no longer: `released` takes it out of the index, and the
  * next scan finds what comes after it.
  *
+ * Heads of paused lanes are passed over; of a paused channel nothing is looked at.
+ *
  * The statement answers with at least one row: without a claim, `id` is null. `more` says that the scan did not reach the
  * end, `released` that it released something: either way, looking again at once is worth while.
  *
@@ -23,17 +26,17 @@ import { unfinished } from '../order/unfinished';
  */
 export const claimHeadsSql = (schema: string): string => `
 WITH RECURSIVE scan AS (
-  (SELECT d.ordering_key, d.id, d.status, d.due_at, d.lease_expires_at, 1 AS probes,
-          CASE WHEN d.status = 'pending' AND d.due_at <= now() THEN 1 ELSE 0 END AS ready
+  (SELECT d.ordering_key, d.id, d.status, d.due_at, d.lease_expires_at, 1 AS probes, ${ready('d', schema)} AS is_ready,
+          ${ready('d', schema)}::integer AS ready
      FROM ${schema}.deliveries d
-    WHERE d.channel = $1 AND ${unfinished('d')} AND d.ordering_key > $4
+    WHERE d.channel = $1 AND ${unfinished('d')} AND d.ordering_key > $4 AND NOT ${channelPaused(schema, '$1')}
     ORDER BY d.ordering_key, d.ordinal
     LIMIT 1)
   UNION ALL
-  SELECT n.ordering_key, n.id, n.status, n.due_at, n.lease_expires_at, scan.probes + 1,
-         scan.ready + CASE WHEN n.status = 'pending' AND n.due_at <= now() THEN 1 ELSE 0 END
+  SELECT n.ordering_key, n.id, n.status, n.due_at, n.lease_expires_at, scan.probes + 1, n.is_ready,
+         scan.ready + n.is_ready::integer
     FROM scan CROSS JOIN LATERAL (
-      SELECT d.ordering_key, d.id, d.status, d.due_at, d.lease_expires_at
+      SELECT d.ordering_key, d.id, d.status, d.due_at, d.lease_expires_at, ${ready('d', schema)} AS is_ready
         FROM ${schema}.deliveries d
        WHERE d.channel = $1 AND ${unfinished('d')} AND d.ordering_key > scan.ordering_key
        ORDER BY d.ordering_key, d.ordinal
@@ -43,7 +46,7 @@ WITH RECURSIVE scan AS (
   SELECT d.id, d.due_at, d.claim_token, d.attempts, d.lease_expires_at,
          clock_timestamp() + $3::float8 * interval '1 ms' AS lease_end
     FROM scan JOIN ${schema}.deliveries d ON d.id = scan.id
-   WHERE scan.status = 'pending' AND scan.due_at <= now() AND d.status = 'pending' AND d.due_at <= now()
+   WHERE scan.is_ready AND d.status = 'pending' AND d.due_at <= now()
      FOR UPDATE OF d SKIP LOCKED
 ), spent AS MATERIALIZED (
   SELECT d.id
@@ -64,7 +67,7 @@ WITH RECURSIVE scan AS (
          crashes = d.crashes + CASE WHEN head.claim_token IS NULL THEN 0 ELSE 1 END
     FROM head
    WHERE d.id = head.id
-  RETURNING d.id, d.event_id, d.channel, d.destination, d.recipient, d.payload, d.ordering_key, d.claim_token, d.attempts,
+  RETURNING d.id, d.event_id, d.channel, d.destination, d.recipient, d.payload, d.ordering_key, d.lane, d.claim_token, d.attempts,
             d.attempts_at_retry, d.crashes, d.created_at, d.retried_at, d.deadline,
             (extract(epoch FROM head.due_at) * 1000000)::float8 AS was_due_us, clock_timestamp() AS claimed_at
 )
@@ -73,3 +76,7 @@ SELECT claimed.*, pass.cursor, pass.more, pass.released
                EXISTS (SELECT 1 FROM released) AS released
           FROM scan) pass
   LEFT JOIN claimed ON true`;
+
+/** Short-circuits: only a head that is due, and has a lane, asks about pauses. */
+const ready = (alias: string, schema: string): string =>
+  `(CASE WHEN ${alias}.status = 'pending' AND ${alias}.due_at <= now() THEN NOT ${lanePaused(schema, '$1', `${alias}.lane`)} ELSE false END)`;

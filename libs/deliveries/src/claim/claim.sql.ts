@@ -1,5 +1,10 @@
+import { channelPaused } from '../pause/paused';
+
 /**
- * Leases unordered deliveries that are due, longest due first. One statement, one commit.
+ * Leases unordered deliveries without a lane that are due, longest due first. One statement, one commit.
+ *
+ * A paused channel costs one look at a small table: the condition names no column of the scan, so it is asked once.
+
  *
  * - `now()`, not `clock_timestamp()`, in the predicate: a volatile function cannot bound an index scan, and an empty poll
  *   over 500,000 future rows took 620 ms instead of 0.5 ms.
@@ -16,7 +21,7 @@ export const claimSql = (schema: string): string => `
 WITH due AS MATERIALIZED (
   SELECT id, due_at, claim_token, attempts, lease_expires_at, clock_timestamp() + $3::float8 * interval '1 ms' AS lease_end
     FROM ${schema}.deliveries
-   WHERE channel = $1 AND status = 'pending' AND ordering_key IS NULL
+   WHERE channel = $1 AND status = 'pending' AND ordering_key IS NULL AND lane = '' AND NOT ${channelPaused(schema, '$1')}
      AND due_at <= now() AND due_at >= timestamptz 'epoch' + $4::float8 * interval '1 us'
    ORDER BY due_at
    LIMIT $2
@@ -33,8 +38,8 @@ UPDATE ${schema}.deliveries d
        crashes = d.crashes + CASE WHEN due.claim_token IS NULL THEN 0 ELSE 1 END
   FROM due
  WHERE d.id = due.id
-RETURNING d.id, d.event_id, d.channel, d.destination, d.recipient, d.payload, d.ordering_key, d.claim_token, d.attempts, d.attempts_at_retry,
-          d.crashes, d.created_at, d.retried_at, d.deadline,
+RETURNING d.id, d.event_id, d.channel, d.destination, d.recipient, d.payload, d.ordering_key, d.lane, d.claim_token, d.attempts,
+          d.attempts_at_retry, d.crashes, d.created_at, d.retried_at, d.deadline,
           (extract(epoch FROM due.due_at) * 1000000)::float8 AS was_due_us, clock_timestamp() AS claimed_at`;
 
 /**

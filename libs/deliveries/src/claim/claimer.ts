@@ -1,7 +1,10 @@
 import type { WorkerDatabase } from '../database/worker-database';
 import { claimOf, type Claim, type ClaimRow } from '../delivery/claim';
+import { claimPaths, type ClaimPath } from '../delivery/claim-path';
 import { claimHeadsSql } from './claim-heads.sql';
+import { claimLanesSql } from './claim-lanes.sql';
 import { claimSql, giveBackSql } from './claim.sql';
+import { waitingSql } from './waiting.sql';
 
 /** What a look at the heads of ordering keys gave. */
 export interface ClaimedHeads {
@@ -22,15 +25,36 @@ export interface KeyCursor {
   fromStart: boolean;
 }
 
+/** What a pass over the lanes gave. */
+export interface ClaimedLanes {
+  readonly claims: Claim[];
+  /** The last lane that was looked at; undefined when there was none. */
+  readonly reached: string | undefined;
+  /** No lane comes after it. */
+  readonly ended: boolean;
+}
+
+/** How many deliveries each lane may have claimed in one pass. */
+export interface LaneLimits {
+  /** Of the lanes that have deliveries in flight, or are held. */
+  readonly free: ReadonlyMap<string, number>;
+  /** Of any other lane. */
+  readonly others: number;
+}
+
+type LaneRow = { reached: string | null; ended: boolean } & (ClaimRow | { id: null });
+
 type HeadRow = { more: boolean; released: boolean; cursor: string | null } & (ClaimRow | { id: null });
 
-/** Keys that one scan looks at. Above it the scan goes on in the next claim, from where it stopped. */
+/** Keys, or lanes, that one scan looks at. Above it the scan goes on in the next claim, from where it stopped. */
 const probes = 1_000;
 
 /** Takes deliveries of a channel for this process, and gives back those that it will not send after all. */
 export class Claimer {
   private readonly claimText: string;
   private readonly claimHeadsText: string;
+  private readonly claimLanesText: string;
+  private readonly waitingText: string;
   private readonly giveBackText: string;
 
   constructor(
@@ -39,11 +63,13 @@ export class Claimer {
   ) {
     this.claimText = claimSql(schema);
     this.claimHeadsText = claimHeadsSql(schema);
+    this.claimLanesText = claimLanesSql(schema);
+    this.waitingText = waitingSql(schema);
     this.giveBackText = giveBackSql(schema);
   }
 
   /**
-   * Claims up to `slots` due deliveries without an ordering key, longest due first.
+   * Claims up to `slots` due deliveries without an ordering key or a lane, longest due first.
    * @param lease in ms
    * @param dueFrom lower bound of the due time, in microseconds since 1970; 0 for none
    */
@@ -60,6 +86,40 @@ export class Claimer {
   }
 
   /**
+   * Claims up to `slots` due deliveries lane by lane.
+   * @param after the lane after which the scan begins; empty for the first
+   */
+  async claimLanes(
+    channel: string,
+    slots: number,
+    lease: number,
+    after: string,
+    limits: LaneLimits,
+  ): Promise<ClaimedLanes> {
+    const askedAt = performance.now();
+    const rows = await this.database.query<LaneRow>('deliveries_claim_lanes', this.claimLanesText, [
+      channel,
+      slots,
+      lease,
+      after,
+      probes,
+      [...limits.free.keys()],
+      [...limits.free.values()],
+      limits.others,
+    ]);
+    const { reached, ended } = rows[0]!;
+    return { claims: claimsOf(rows, askedAt), reached: reached ?? undefined, ended };
+  }
+
+  /** On which paths a claim might find something: never too few. */
+  async waiting(channel: string): Promise<ClaimPath[]> {
+    const [row] = await this.database.query<Record<ClaimPath, boolean>>('deliveries_waiting', this.waitingText, [
+      channel,
+    ]);
+    return claimPaths.filter((path) => row![path]);
+  }
+
+  /**
    * Claims up to `slots` due heads of ordering keys.
    * @param cursor where the scan stands in the keys; moved on
    */
@@ -72,8 +132,7 @@ export class Claimer {
     // What follows a head that was released is behind the scan.
     if (released) cursor.fromStart = false;
     cursor.key = more && reached !== null ? reached : '';
-    const claims = rows.flatMap((row) => (row.id === null ? [] : [claimOf(row, askedAt)]));
-    return { claims, more: more || !cursor.fromStart };
+    return { claims: claimsOf(rows, askedAt), more: more || !cursor.fromStart };
   }
 
   /**
@@ -88,3 +147,6 @@ export class Claimer {
     ]);
   }
 }
+
+const claimsOf = (rows: readonly (ClaimRow | { id: null })[], askedAt: number): Claim[] =>
+  rows.flatMap((row) => (row.id === null ? [] : [claimOf(row, askedAt)]));

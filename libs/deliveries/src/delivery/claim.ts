@@ -28,6 +28,7 @@ export interface ClaimRow {
   readonly recipient: unknown;
   readonly payload: unknown;
   readonly ordering_key: string | null;
+  readonly lane: string;
   readonly claim_token: string;
   readonly attempts: number;
   readonly attempts_at_retry: number;
@@ -50,6 +51,7 @@ export function claimOf(row: ClaimRow, askedAt: number): Claim {
       recipient: row.recipient,
       payload: row.payload,
       orderingKey: row.ordering_key,
+      lane: row.lane === '' ? null : row.lane,
       createdAt: row.created_at,
       retriedAt: row.retried_at,
       deadline: row.deadline,

@@ -14,6 +14,8 @@ export interface Delivery<Payload = unknown, Recipient = unknown> {
   readonly payload: Payload;
   /** Deliveries of a channel with the same key are sent one at a time, in the order of their commits; null for none. */
   readonly orderingKey: string | null;
+  /** Whom it competes for slots with; null for nobody. */
+  readonly lane: string | null;
   readonly createdAt: Date;
   /** When an operator last retried it. */
   readonly retriedAt: Date | null;

@@ -14,6 +14,12 @@ export interface DeliveryDraft<Payload = unknown, Recipient = unknown> {
    * 1 to 255 characters. One that waits for its retry, or failed, holds back those behind it.
    */
   readonly orderingKey?: string;
+  /**
+   * Whom it competes for the channel's slots with, such as an endpoint's or a client's id: 1 to 255 characters. While another
+   * lane waits, a lane gets no more than its share of them; a receiver that asks to be left alone holds its whole lane. Never
+   * a bare host, which tenants may share.
+   */
+  readonly lane?: string;
   /** Not sent before this instant. Only without an `orderingKey`: a time of its own would hold back its whole key. */
   readonly notBefore?: Date;
   /** Not sent after this instant, not even when an operator retries it. */

@@ -3,7 +3,7 @@ import type { DeliveryDraft } from '../delivery/draft';
 import { InvalidDraftError } from '../errors';
 import { checkDraft, checkDraftList, checkEvent } from './check-draft';
 
-const known = 'destination, payload, recipient, orderingKey, notBefore, deadline, dedupeKey, dedupeDigest';
+const known = 'destination, payload, recipient, orderingKey, lane, notBefore, deadline, dedupeKey, dedupeDigest';
 const draft = { destination: 'a desk', payload: { a: 1 } };
 
 function messageOf(check: () => unknown): string {
@@ -91,6 +91,7 @@ it('takes the longest and the latest', () => {
     notBefore: new Date(0),
     deadline: new Date('9999-12-31T23:59:59.999Z'),
     orderingKey: null,
+    lane: 'l'.repeat(255),
     dedupeKey: 'k'.repeat(255),
     dedupeDigest: 'd'.repeat(128),
   };
@@ -119,6 +120,7 @@ it('takes null and undefined for what was left out', () => {
     notBefore: null,
     deadline: null,
     orderingKey: null,
+    lane: '',
     dedupeKey: null,
     dedupeDigest: null,
   };

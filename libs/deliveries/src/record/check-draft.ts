@@ -20,6 +20,8 @@ export interface CheckedDraft {
   readonly recipient: string | null;
   readonly payload: string;
   readonly orderingKey: string | null;
+  /** Empty for none. */
+  readonly lane: string;
   readonly notBefore: Date | null;
   readonly deadline: Date | null;
   readonly dedupeKey: string | null;
@@ -43,6 +45,7 @@ const draftKeys = [
   'payload',
   'recipient',
   'orderingKey',
+  'lane',
   'notBefore',
   'deadline',
   'dedupeKey',
@@ -82,6 +85,7 @@ export function checkDraft(channel: string, draft: DeliveryDraft): CheckedDraft 
       given['recipient'] === undefined ? null : jsonText(given['recipient'], 'recipient', recipientLimit, subject),
     payload: jsonText(given['payload'], 'payload', payloadLimit, subject),
     orderingKey,
+    lane: optionalText(given['lane'], 'lane', 255, subject) ?? '',
     notBefore,
     deadline: optionalDate(given['deadline'], 'deadline', subject),
     dedupeKey,

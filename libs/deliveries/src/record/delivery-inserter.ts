@@ -194,5 +194,6 @@ function columns(deliveries: NewDelivery[]): unknown[] {
     deliveries.map(({ draft }) => draft.deadline),
     deliveries.map(({ draft }) => draft.orderingKey),
     deliveries.map(({ ordinal }) => ordinal),
+    deliveries.map(({ draft }) => draft.lane),
   ];
 }

@@ -7,6 +7,7 @@ import type { ChannelHandler } from '../channel/channel.decorator';
 import type { ChannelRegistry } from '../channel/channel-registry';
 import { connectionOf, type Transaction } from '../database/caller-transaction';
 import { checkDraft, checkDraftList, checkEvent, type CheckedDraft } from './check-draft';
+import type { CommitWatch } from './commit-watch';
 import type { DeliveryInserter, NewDelivery, NewEvent, RecordedDelivery } from './delivery-inserter';
 
 /** The isolation levels of PostgreSQL, as TypeORM spells them. */
@@ -46,6 +47,7 @@ export class DeliveryRecorder {
     private readonly dataSource: DataSource,
     private readonly channels: ChannelRegistry,
     private readonly inserter: DeliveryInserter,
+    private readonly commits: CommitWatch,
   ) {}
 
   /**
@@ -158,6 +160,10 @@ export class DeliveryRecorder {
     const ready = waiting ? deliveries.filter((delivery) => !isKeyed(delivery)) : deliveries;
     const idle = deliveries.every(({ recorded }) => recorded.state === 'duplicate');
     if (!(skipIdleEvent && idle)) await this.inserter.insertPlain(runner, withDeliveryIds(events, deliveries), ready);
+    this.commits.note(
+      runner,
+      deliveries.filter(({ recorded }) => recorded.state !== 'duplicate').map(({ draft }) => draft),
+    );
   }
 
   private async insertDeferred(runner: QueryRunner, waiting: NewDelivery[]): Promise<void> {

@@ -5,22 +5,22 @@
  * Times are written with `clock_timestamp()`: `now()` is when the caller's transaction began, which may be minutes ago.
  *
  * $1 to $4 events: ids, types, payloads, actors · $5 ids · $6 events' ids · $7 channels · $8 destinations · $9 recipients ·
- * $10 payloads · $11 not before · $12 deadlines · $13 ordering keys · $14 ordinals · $15 of events, again: ids of the
- * deliveries that each causes, as text, since unnest would flatten arrays of arrays
+ * $10 payloads · $11 not before · $12 deadlines · $13 ordering keys · $14 ordinals · $15 lanes · $16 of events, again: ids of
+ * the deliveries that each causes, as text, since unnest would flatten arrays of arrays
  */
 export const insertSql = (schema: string): string => `
 WITH event AS (
   INSERT INTO ${schema}.events (id, type, payload, actor, delivery_ids, occurred_at)
   SELECT e.id, e.type, e.payload::jsonb, e.actor, e.delivery_ids::uuid[], clock_timestamp()
-    FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $15::text[]) AS e (id, type, payload, actor, delivery_ids)
+    FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $16::text[]) AS e (id, type, payload, actor, delivery_ids)
 )
 INSERT INTO ${schema}.deliveries
-       (id, event_id, channel, destination, recipient, payload, due_at, deadline, ordering_key, ordinal, created_at)
+       (id, event_id, channel, destination, recipient, payload, due_at, deadline, ordering_key, ordinal, lane, created_at)
 SELECT d.id, d.event_id, d.channel, d.destination, d.recipient::jsonb, d.payload::jsonb,
-       greatest(clock_timestamp(), d.not_before), d.deadline, d.ordering_key, d.ordinal, clock_timestamp()
+       greatest(clock_timestamp(), d.not_before), d.deadline, d.ordering_key, d.ordinal, d.lane, clock_timestamp()
   FROM unnest($5::uuid[], $6::uuid[], $7::text[], $8::text[], $9::text[], $10::text[], $11::timestamptz[], $12::timestamptz[],
-              $13::text[], $14::bigint[])
-       AS d (id, event_id, channel, destination, recipient, payload, not_before, deadline, ordering_key, ordinal)`;
+              $13::text[], $14::bigint[], $15::text[])
+       AS d (id, event_id, channel, destination, recipient, payload, not_before, deadline, ordering_key, ordinal, lane)`;
 
 /**
  * Inserts deliveries whose dedupe key no retained delivery of their channel has. Waits for a transaction that inserted the
@@ -28,19 +28,19 @@ SELECT d.id, d.event_id, d.channel, d.destination, d.recipient::jsonb, d.payload
  * same keys in one call each never wait for each other in a circle.
  *
  * $1 ids · $2 events' ids · $3 channels · $4 destinations · $5 recipients · $6 payloads · $7 not before · $8 deadlines ·
- * $9 ordering keys · $10 ordinals · $11 dedupe keys · $12 dedupe digests
+ * $9 ordering keys · $10 ordinals · $11 lanes · $12 dedupe keys · $13 dedupe digests
  */
 export const insertDedupedSql = (schema: string): string => `
 INSERT INTO ${schema}.deliveries
-       (id, event_id, channel, destination, recipient, payload, due_at, deadline, ordering_key, ordinal, dedupe_key,
-        dedupe_digest, created_at)
+       (id, event_id, channel, destination, recipient, payload, due_at, deadline, ordering_key, ordinal, lane,
+        dedupe_key, dedupe_digest, created_at)
 SELECT d.id, d.event_id, d.channel, d.destination, d.recipient::jsonb, d.payload::jsonb,
-       greatest(clock_timestamp(), d.not_before), d.deadline, d.ordering_key, d.ordinal, d.dedupe_key, d.dedupe_digest,
-       clock_timestamp()
+       greatest(clock_timestamp(), d.not_before), d.deadline, d.ordering_key, d.ordinal, d.lane, d.dedupe_key,
+       d.dedupe_digest, clock_timestamp()
   FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::timestamptz[],
-              $9::text[], $10::bigint[], $11::text[], $12::text[])
-       AS d (id, event_id, channel, destination, recipient, payload, not_before, deadline, ordering_key, ordinal, dedupe_key,
-             dedupe_digest)
+              $9::text[], $10::bigint[], $11::text[], $12::text[], $13::text[])
+       AS d (id, event_id, channel, destination, recipient, payload, not_before, deadline, ordering_key, ordinal, lane,
+             dedupe_key, dedupe_digest)
  ORDER BY d.channel, d.dedupe_key, d.id
 ON CONFLICT (channel, dedupe_key) WHERE dedupe_key IS NOT NULL DO NOTHING
 RETURNING id`;

@@ -72,6 +72,7 @@ test('a retry that would fall later than maxAge fails, at the millisecond', () =
   expect(decideSettlement(outcome, 1, past, limits, 0)).toEqual({
     status: 'failed',
     attempt: { outcome: 'failed', error: '503' },
+    holdLaneFor: 30_000,
   });
 });
 

@@ -33,8 +33,21 @@ export interface Interrupted {
 /** The next state of a delivery. */
 export type Settlement =
   | { readonly status: Extract<DeliveryStatus, 'succeeded'>; readonly attempt?: SettledAttempt }
-  | { readonly status: Extract<DeliveryStatus, 'failed'>; readonly attempt: SettledAttempt }
-  | { readonly status: Extract<DeliveryStatus, 'pending'>; readonly attempt: SettledAttempt; readonly dueIn: number };
+  | ({ readonly status: Extract<DeliveryStatus, 'failed'>; readonly attempt: SettledAttempt } & Quiet)
+  | ({
+      readonly status: Extract<DeliveryStatus, 'pending'>;
+      readonly attempt: SettledAttempt;
+      readonly dueIn: number;
+    } & Quiet);
+
+/** What the receiver's answer means for the others in its lane. */
+interface Quiet {
+  /** For how long, in ms, nothing of the lane is sent: the receiver asked for it. */
+  readonly holdLaneFor?: number;
+}
+
+/** A receiver holds its lane no longer than this, whatever it asks for: an hour, in ms. */
+const longestHold = 3_600_000;
 
 /** What goes into the row of an attempt that did not simply succeed. */
 export interface SettledAttempt {
@@ -67,11 +80,14 @@ export function decideSettlement(
     case 'retry': {
       const asked = retryAfterMs(outcome.retryAfter, ages.now) ?? 0;
       const dueIn = Math.max(backoff(attempt, limits.retry, random), asked, ages.busyFor ?? 0);
+      // 429 Too Many Requests (RFC 6585, section 4) may come without a Retry-After.
+      const quiet = asked > 0 || outcome.kind !== '429' ? asked : dueIn;
+      const hold = quiet > 0 ? { holdLaneFor: Math.min(quiet, longestHold) } : {};
       const spent = limits.maxAttempts !== undefined && attempt >= limits.maxAttempts;
       const tooLate = ages.sinceAccepted + dueIn > limits.maxAge || dueIn > (ages.untilDeadline ?? Infinity);
       return spent || tooLate
-        ? { status: 'failed', attempt: { outcome: 'failed', error: outcome.kind } }
-        : { status: 'pending', attempt: { outcome: 'retried', error: outcome.kind }, dueIn };
+        ? { status: 'failed', attempt: { outcome: 'failed', error: outcome.kind }, ...hold }
+        : { status: 'pending', attempt: { outcome: 'retried', error: outcome.kind }, dueIn, ...hold };
     }
   }
 }

@@ -1,4 +1,5 @@
 import { unfinished } from '../order/unfinished';
+import { channelPaused, lanePaused } from '../pause/paused';
 
 /**
  * Writes a batch of outcomes. One statement, one commit.
@@ -18,6 +19,8 @@ import { unfinished } from '../order/unfinished';
  *
  * Joins only go through indexes, and the answers are put together with NOT IN, which is hashed: the planner knows nothing of
  * the size of a batch, and joined the parts of a batch of 900 with each other in nested loops, for half a second.
+ *
+ * A channel or a lane that was paused meanwhile ends the chain.
  *
  * The lease goes with the token, unless the channel is still sending ($9): then it stays, so that nothing of the key is sent
  * before it ends, whether the delivery is retried or cancelled meanwhile.
@@ -55,13 +58,14 @@ WITH outcome AS (
 ), candidate AS MATERIALIZED (
   SELECT n.id, s.token AS after, s.chain_lease
     FROM settled s CROSS JOIN LATERAL (
-      SELECT d.id, d.status, d.due_at, d.claim_token, d.crashes
+      SELECT d.id, d.status, d.due_at, d.claim_token, d.crashes, d.lane
         FROM ${schema}.deliveries d
        WHERE d.channel = s.channel AND ${unfinished('d')} AND d.ordering_key = s.ordering_key AND d.ordinal > s.ordinal
        ORDER BY d.ordinal
        LIMIT 1) n
    WHERE s.chain_lease IS NOT NULL AND s.status = 'succeeded' AND s.ordering_key IS NOT NULL
      AND n.status = 'pending' AND n.due_at <= now() AND n.claim_token IS NULL AND n.crashes = 0
+     AND NOT ${channelPaused(schema, 's.channel')} AND NOT ${lanePaused(schema, 's.channel', 'n.lane')}
 ), follower AS MATERIALIZED (
   SELECT d.id, d.due_at, c.after, clock_timestamp() + c.chain_lease * interval '1 ms' AS lease_end
     FROM candidate c JOIN ${schema}.deliveries d ON d.id = c.id
@@ -73,19 +77,20 @@ WITH outcome AS (
      SET claim_token = gen_random_uuid(), due_at = f.lease_end, lease_expires_at = f.lease_end, attempts = d.attempts + 1
     FROM follower f
    WHERE d.id = f.id
-  RETURNING f.after, d.id, d.event_id, d.channel, d.destination, d.recipient, d.payload, d.ordering_key, d.claim_token,
-            d.attempts, d.attempts_at_retry, d.crashes, d.created_at, d.retried_at, d.deadline,
+  RETURNING f.after, d.id, d.event_id, d.channel, d.destination, d.recipient, d.payload, d.ordering_key, d.lane,
+            d.claim_token, d.attempts, d.attempts_at_retry, d.crashes, d.created_at, d.retried_at, d.deadline,
             (extract(epoch FROM f.due_at) * 1000000)::float8 AS was_due_us, clock_timestamp() AS claimed_at
 )
 SELECT 'settled' AS answer, next.* FROM next
  UNION ALL
-SELECT 'settled', token, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+SELECT 'settled', token, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+       NULL
   FROM settled
  WHERE token NOT IN (SELECT after FROM next)
  UNION ALL
 SELECT CASE WHEN EXISTS (SELECT 1 FROM ${schema}.deliveries d WHERE d.id = o.id AND d.claim_token = o.token) THEN 'locked'
             ELSE 'gone' END,
-       token, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+       token, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
   FROM outcome o
  WHERE token NOT IN (SELECT token FROM settled)`;
 

@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Channel } from '../channel/channel-registry';
 import type { Claimer } from '../claim/claimer';
+import type { LaneHolds } from '../pause/lane-holds';
 import { ChannelWorker } from './channel-worker';
 import type { DeliverClaim } from './deliver-claim';
+import { LaneClaim } from './lane-claim';
 import { SoloGate } from './solo-gate';
 
 afterEach(() => jest.useRealTimers());
@@ -10,20 +12,29 @@ afterEach(() => jest.useRealTimers());
 /** A worker whose looks at the keys find nothing, and take as long as they are told to. */
 function workerOf(takes: () => number): { worker: ChannelWorker; looks: () => number } {
   let looks = 0;
-  const claimer: Pick<Claimer, 'claim' | 'claimHeads'> = {
+  const claimer: Pick<Claimer, 'claim' | 'claimLanes' | 'claimHeads'> = {
     claim: () => Promise.resolve([]),
+    claimLanes: () => Promise.resolve({ claims: [], reached: undefined, ended: true }),
     claimHeads: async () => {
       looks += 1;
       await new Promise((resolve) => setTimeout(resolve, takes()));
       return { claims: [], more: false };
     },
   };
-  const channel = { name: 'mail', lease: 60_000, sendTimeout: 10_000, concurrency: 10 } as Channel;
+  const channel = {
+    name: 'mail',
+    lease: 60_000,
+    sendTimeout: 10_000,
+    concurrency: 10,
+    workers: 1,
+    lane: { share: 0.5 },
+  } as Channel;
   const nothing = (): void => undefined;
   const worker = new ChannelWorker(
     channel,
     claimer as Claimer,
     {} as DeliverClaim,
+    new LaneClaim(channel, claimer as Claimer, { heldOf: () => [] as string[] } as unknown as LaneHolds),
     new SoloGate(nothing),
     () => Promise.resolve(),
     nothing,
@@ -70,9 +81,9 @@ it('looks after its rest, as a wake-up during it asked, even if the timer of the
   const real = performance.now.bind(performance);
   const clock = jest.spyOn(performance, 'now').mockImplementation(() => real() / 2);
   try {
-    worker.wakeForHeads();
+    worker.wake(['ordered']);
     await delay(8);
-    worker.wakeForHeads();
+    worker.wake(['ordered']);
     const end = real() + 2_000;
     while (looks() < 2 && real() < end) await delay(1);
     expect(looks()).toBe(2);

@@ -1,8 +1,10 @@
 import type { Claimer, KeyCursor } from '../claim/claimer';
 import { DueBound } from '../claim/due-bound';
 import type { Claim } from '../delivery/claim';
+import { claimPaths, type ClaimPath } from '../delivery/claim-path';
 import type { Channel } from '../channel/channel-registry';
 import type { DeliverClaim } from './deliver-claim';
+import type { LaneClaim } from './lane-claim';
 import type { SoloGate } from './solo-gate';
 
 /** From this many crashes on, a delivery is sent while nothing else is. */
@@ -11,7 +13,7 @@ const soloFromCrashes = 3;
 const longestPause = 3_000;
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** A scan of heads that found nothing is repeated after this many times its own duration: stuck keys cost a fifth at most. */
+/** A scan of lanes or keys that found nothing is repeated after this many times its own duration: stuck keys cost a fifth at most. */
 const scanRest = 4;
 
 /**
@@ -25,12 +27,13 @@ export class ChannelWorker {
   private claiming: Promise<void> | undefined;
   /** `performance.now()` when the look that is under way began. */
   private lookedAt: number | undefined;
-  /** Whether a look may find something: the last one was not at the end, or something woke the worker since. */
-  private lookForDue = false;
-  private lookForHeads = false;
-  private headsNotBefore = 0;
-  private headsTimer: NodeJS.Timeout | undefined;
-  private headsFirst = false;
+  /** Paths on which a claim may find something: the last one was not at the end, or something woke the worker since. */
+  private readonly look = new Set<ClaimPath>();
+  /** Scans of lanes and keys that found nothing rest. By `performance.now()`. */
+  private readonly notBefore = new Map<ClaimPath, number>();
+  private readonly restTimers = new Map<ClaimPath, NodeJS.Timeout>();
+  private firstPath = 0;
+  private polling = false;
   private stopping = false;
   /** Claims of which it is not known yet whether they are started or given back. */
   private readonly undecided = new Set<Promise<void>>();
@@ -41,8 +44,9 @@ export class ChannelWorker {
     readonly channel: Channel,
     private readonly claimer: Claimer,
     private readonly deliverClaim: DeliverClaim,
+    private readonly lanes: LaneClaim,
     private readonly gate: SoloGate,
-    private readonly room: () => Promise<void>,
+    private readonly roomToSettle: () => Promise<void>,
     /** Called when this worker has no slot left for what may be waiting. */
     private readonly onFull: () => void,
   ) {}
@@ -57,21 +61,30 @@ export class ChannelWorker {
     return this.lookedAt === undefined ? 0 : performance.now() - this.lookedAt;
   }
 
-  get hasRoom(): boolean {
-    return this.freeSlots() > 0;
+  get room(): number {
+    return this.freeSlots();
   }
 
-  /** Something may be due: look now. */
-  wake(): void {
-    this.lookForDue = true;
-    this.wakeForHeads();
-  }
-
-  /** An ordering key may have a new head: look now. */
-  wakeForHeads(): void {
-    this.lookForHeads = true;
-    this.cursor.fromStart = false;
+  /** Something may be due on these paths: look now. */
+  wake(paths: readonly ClaimPath[] = claimPaths): void {
+    for (const path of paths) this.look.add(path);
+    if (paths.includes('lane')) this.lanes.changed();
+    if (paths.includes('ordered')) this.cursor.fromStart = false;
     this.refill();
+  }
+
+  /** Asks first what may be due, which for a worker that has nothing to do is one cheap statement in the place of three claims. */
+  async poll(): Promise<void> {
+    if (this.claiming || this.retryTimer || this.freeSlots() === 0) return this.wake();
+    if (this.polling) return;
+    this.polling = true;
+    try {
+      this.wake(await this.claimer.waiting(this.channel.name));
+    } catch {
+      // Logged, once for each change, where the connection is; the next poll asks again.
+    } finally {
+      this.polling = false;
+    }
   }
 
   /** Stops claiming; what is claimed and not started is given back, a claim under way when it returns. Resolves then. */
@@ -79,59 +92,63 @@ export class ChannelWorker {
     this.stopping = true;
     clearTimeout(this.retryTimer);
     await this.claiming;
-    // After the claim, which may have set it.
-    clearTimeout(this.headsTimer);
+    // After the claim, which may have set them.
+    for (const timer of this.restTimers.values()) clearTimeout(timer);
     await Promise.all(this.undecided);
   }
 
   /** Claims for all free slots, once, and starts what it got. @returns how many deliveries were claimed */
   async runOnce(): Promise<number> {
-    await this.room();
+    await this.roomToSettle();
     // Whoever comes first can take every slot, so they take turns.
-    this.headsFirst = !this.headsFirst;
-    return this.headsFirst
-      ? (await this.claimHeads()) + (await this.claimDue())
-      : (await this.claimDue()) + (await this.claimHeads());
+    this.firstPath += 1;
+    let claimed = 0;
+    for (let turn = 0; turn < claimPaths.length; turn += 1) {
+      claimed += await this.claimOn(claimPaths[(this.firstPath + turn) % claimPaths.length]!);
+    }
+    return claimed;
   }
 
-  private async claimDue(): Promise<number> {
-    const slots = this.freeSlots();
-    if (slots === 0 || !this.lookForDue) return 0;
-    this.lookForDue = false;
-    const { name, lease } = this.channel;
-    return this.startAll(async () => {
-      const claims = await this.claimer.claim(name, slots, lease, this.bound.next(performance.now()));
-      this.bound.observe(slots, claims.length, claims.at(-1)?.wasDueAt ?? 0);
-      if (claims.length === slots) this.lookForDue = true;
-      return claims;
-    });
-  }
-
-  private async claimHeads(): Promise<number> {
-    const slots = this.freeSlots();
+  private async claimOn(path: ClaimPath): Promise<number> {
+    if (!this.shouldLookOn(path) || this.freeSlots() === 0) return 0;
+    this.look.delete(path);
     const began = performance.now();
-    if (slots === 0 || !this.lookForHeads || began < this.headsNotBefore) return 0;
-    this.lookForHeads = false;
-    const { name, lease } = this.channel;
     return this.startAll(async () => {
-      const { claims, more } = await this.claimer.claimHeads(name, slots, lease, this.cursor);
-      if (more) this.lookForHeads = true;
-      if (claims.length === 0) this.restFromHeads(performance.now() - began);
+      const { claims, more } = await this.ask(path);
+      if (more) this.look.add(path);
+      if (claims.length === 0 && path !== 'plain') this.rest(path, performance.now() - began);
       return claims;
     });
   }
 
-  private restFromHeads(took: number): void {
+  private async ask(path: ClaimPath): Promise<{ claims: readonly Claim[]; more: boolean }> {
+    const slots = this.freeSlots();
+    const { name, lease } = this.channel;
+    switch (path) {
+      case 'plain': {
+        const claims = await this.claimer.claim(name, slots, lease, this.bound.next(performance.now()));
+        this.bound.observe(slots, claims.length, claims.at(-1)?.wasDueAt ?? 0);
+        return { claims, more: claims.length === slots };
+      }
+      case 'lane':
+        return this.lanes.claim(() => this.freeSlots());
+      case 'ordered':
+        return this.claimer.claimHeads(name, slots, lease, this.cursor);
+    }
+  }
+
+  private rest(path: ClaimPath, took: number): void {
     // Of a scan that took long because PostgreSQL stood still, the duration says nothing.
     const rest = Math.min(longestPause, scanRest * took);
-    this.headsNotBefore = performance.now() + rest;
-    clearTimeout(this.headsTimer);
-    this.headsTimer = setTimeout(() => {
+    this.notBefore.set(path, performance.now() + rest);
+    clearTimeout(this.restTimers.get(path));
+    const timer = setTimeout(() => {
       // The timer itself ends the rest: it can fire a fraction of a millisecond before the clock says so, and nothing else
       // would come by to look.
-      this.headsNotBefore = 0;
+      this.notBefore.delete(path);
       this.refill();
     }, rest);
+    this.restTimers.set(path, timer);
   }
 
   private async startAll(claim: () => Promise<readonly Claim[]>): Promise<number> {
@@ -152,7 +169,11 @@ export class ChannelWorker {
   }
 
   private get shouldLook(): boolean {
-    return this.lookForDue || (this.lookForHeads && performance.now() >= this.headsNotBefore);
+    return claimPaths.some((path) => this.shouldLookOn(path));
+  }
+
+  private shouldLookOn(path: ClaimPath): boolean {
+    return this.look.has(path) && performance.now() >= (this.notBefore.get(path) ?? 0);
   }
 
   private refill(): void {
@@ -224,6 +245,7 @@ export class ChannelWorker {
       await this.deliverClaim.deliver(this.channel, claim);
     } finally {
       this.busy -= 1;
+      this.leaveLane(claim);
       this.refill();
     }
   }
@@ -236,6 +258,16 @@ export class ChannelWorker {
     const dueAt = this.stopping ? claim.wasDueAt : (claim.claimedAt + 500 + Math.random() * 1_000) * 1_000;
     this.gate.enter();
     await this.claimer.giveBack([claim], () => dueAt).catch(() => undefined);
+    this.leaveLane(claim);
     this.gate.leave();
+  }
+
+  private leaveLane({ delivery }: Claim): void {
+    if (delivery.lane === null || delivery.orderingKey !== null) return;
+    const hadItsShare = this.lanes.ended(delivery.lane);
+    if (!hadItsShare) return;
+    // More may wait in it, which the last look stepped over.
+    this.lanes.changed();
+    this.look.add('lane');
   }
 }

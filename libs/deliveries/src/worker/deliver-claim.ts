@@ -5,6 +5,7 @@ import type { Claimer } from '../claim/claimer';
 import type { Claim } from '../delivery/claim';
 import type { AttemptObserver, SendTimes } from '../observe/attempt-observer';
 import type { Channel } from '../channel/channel-registry';
+import type { LaneHolds } from '../pause/lane-holds';
 import { refusalToSend } from '../send/refusal';
 import { send, type Sent } from '../send/send';
 import { decideSettlement, type Settlement } from '../settle/decide-settlement';
@@ -29,6 +30,7 @@ export class DeliverClaim {
     private readonly dataSource: DataSource,
     private readonly observer: AttemptObserver,
     private readonly shutdown: AbortSignal,
+    private readonly holds: LaneHolds,
     /** Called when an ordered delivery is done and nothing was claimed after it: its key may have a new head. */
     private readonly onKeyFree: (channel: string) => void,
   ) {}
@@ -113,6 +115,9 @@ export class DeliverClaim {
   ): Promise<Claim | undefined> | undefined {
     const ordered = claim.delivery.orderingKey !== null;
     const settlement = decide(channel, claim, outcome, ordered ? busyFor : 0);
+    if (settlement.status !== 'succeeded' && settlement.holdLaneFor !== undefined && claim.delivery.lane !== null) {
+      this.holds.hold(channel.name, claim.delivery.lane, settlement.holdLaneFor);
+    }
     const hook = settlement.status === 'failed' && channel.handler.onFailed?.bind(channel.handler, claim.delivery);
     const written = this.settler
       .settle({

@@ -3,6 +3,7 @@ import type { SchedulerRegistry } from '@nestjs/schedule';
 import { setMaxListeners } from 'node:events';
 import type { DataSource } from 'typeorm';
 import { Claimer } from '../claim/claimer';
+import type { ClaimPath, DueWork } from '../delivery/claim-path';
 import { within } from '../database/within';
 import type { WorkerDatabase } from '../database/worker-database';
 import type { ResolvedOptions } from '../deliveries.options';
@@ -10,9 +11,12 @@ import type { AttemptObserver } from '../observe/attempt-observer';
 import type { WorkerPulse } from '../observe/worker-pulse';
 import type { Channel, ChannelRegistry } from '../channel/channel-registry';
 import { abortGrace } from '../send/send';
+import { LaneHolds } from '../pause/lane-holds';
 import { Settler } from '../settle/settler';
+import type { WakeUps } from '../wake-up/wake-ups';
 import { ChannelWorker } from './channel-worker';
 import { DeliverClaim } from './deliver-claim';
+import { LaneClaim } from './lane-claim';
 import { SoloGate } from './solo-gate';
 
 /** How long a stop waits for outcomes and given-back claims to be written when PostgreSQL is slow or away, in ms. */
@@ -37,6 +41,7 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
     private readonly channels: ChannelRegistry,
     private readonly scheduler: SchedulerRegistry,
     private readonly observer: AttemptObserver,
+    private readonly wakeUps: WakeUps,
     private readonly options: ResolvedOptions,
   ) {
     // Every send in flight listens to it.
@@ -50,23 +55,30 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
     const { schema } = this.options;
     const claimer = new Claimer(this.database, `"${schema}"`);
     const settler = (this.settler = new Settler(this.database, `"${schema}"`));
+    const holds = new LaneHolds(this.database, `"${schema}"`);
     this.deliverClaim = new DeliverClaim(
       claimer,
       settler,
       this.dataSource,
       this.observer,
       this.shutdown.signal,
+      holds,
       (channel) => this.wakeForHead(channel),
     );
     for (const channel of channels) {
+      const lanes = new LaneClaim(channel, claimer, holds);
       for (let count = 0; count < channel.workers; count += 1) {
         const onFull = (): void => this.wakeOthers(channel.name);
         this.workers.push(
-          new ChannelWorker(channel, claimer, this.deliverClaim, this.gate, () => settler.room(), onFull),
+          new ChannelWorker(channel, claimer, this.deliverClaim, lanes, this.gate, () => settler.room(), onFull),
         );
       }
       this.poll(channel);
     }
+    this.wakeUps.start(
+      (work) => this.wakeFor(work),
+      () => this.wake(),
+    );
     this.wake();
   }
 
@@ -108,7 +120,7 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
     // Beside the sends and not before them: a claim that PostgreSQL does not answer takes nothing from their grace.
     const claimsEnded = Promise.all(this.workers.map((worker) => worker.stop()));
     const deliveries = this.deliverClaim;
-    if (!deliveries) return;
+    if (!deliveries) return this.wakeUps.stop();
     await within(this.options.shutdownGrace, deliveries.returned());
     if (this.inFlight > 0) {
       this.logger.warn(`${this.inFlight} deliveries are still being sent after the shut-down grace: aborting them.`);
@@ -117,21 +129,38 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
     }
     await within(writePatience, Promise.all([claimsEnded, deliveries.settled()]));
     this.settler?.close();
+    await this.wakeUps.stop();
   }
 
   private of(channel: string): ChannelWorker[] {
     return this.workers.filter((worker) => worker.channel.name === channel);
   }
 
-  /** One look is enough to find one head: by a worker with room, or by the first that gets some. */
-  private wakeForHead(channel: string): void {
+  /**
+   * One look is enough to find what just became due: by the worker with most room, or by the first that gets some. When it
+   * finds more than it has slots for, it calls the others.
+   * @returns whether this process has slots for all of it
+   */
+  private wakeFor({ channel, path, count }: DueWork): boolean {
     const workers = this.of(channel);
-    (workers.find((worker) => worker.hasRoom) ?? workers[0]!).wakeForHeads();
+    const worker = this.idlest(workers);
+    worker?.wake([path]);
+    return workers.reduce((room, each) => room + each.room, 0) >= count;
+  }
+
+  private wakeForHead(channel: string): void {
+    this.idlest(this.of(channel))!.wake(['ordered'] satisfies ClaimPath[]);
   }
 
   /** A worker found more than it has slots for: those with room help. */
   private wakeOthers(channel: string): void {
-    for (const worker of this.of(channel)) if (worker.hasRoom) worker.wake();
+    const free = this.of(channel).filter((worker) => worker.room > 0);
+    for (const worker of free) worker.wake();
+    if (free.length === 0) this.wakeUps.overflow(channel);
+  }
+
+  private idlest(workers: readonly ChannelWorker[]): ChannelWorker | undefined {
+    return workers.toSorted((a, b) => b.room - a.room)[0];
   }
 
   private poll(channel: Channel): void {
@@ -143,8 +172,8 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
       this.polledAt.set(channel.name, performance.now());
       // One worker looks, and calls another when it finds more than it has slots for. Jitter: replicas that started
       // together do not ask together.
-      const worker = workers.toSorted((a, b) => a.inFlight - b.inFlight)[0]!;
-      setTimeout(() => worker.wake(), (Math.random() * pollInterval) / 5).unref();
+      const worker = this.idlest(workers)!;
+      setTimeout(() => void worker.poll(), (Math.random() * pollInterval) / 5).unref();
     }, pollInterval);
     this.scheduler.addInterval(name, timer);
     this.polls.push(name);
