@@ -1,47 +1,75 @@
-import { cpus, loadavg } from 'node:os';
-import { parseArgs } from 'node:util';
-import type { Bench, BenchReport } from './bench';
-import { httpBench } from './http';
-import { backlogBench, drainBench, orderedBench, recordBench } from './queue/queue-bench';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readArguments, usage, type Arguments } from './arguments';
+import type { Measurement, Run } from './part';
+import { parts } from './parts/parts';
+import { profileDrain } from './parts/profile';
+import { Stage } from './queue/stage';
+import { machine, missedOf, type Result } from './report/result';
+import { textReport } from './report/text-report';
+import { writeDocs } from './report/write-docs';
 
-// npm run bench -- [--only http,…] [--rounds 5] [--json]
-
-const benches: readonly Bench[] = [httpBench, drainBench, recordBench, orderedBench, backlogBench];
+/** Below the compiled bench, in a folder that git ignores. */
+const folder = join(__dirname, '../../../bench-results');
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: { only: { type: 'string' }, rounds: { type: 'string', default: '5' }, json: { type: 'boolean' } },
-  });
-  const names = values.only?.split(',') ?? benches.map(({ name }) => name);
-  const unknown = names.find((name) => !benches.some((bench) => bench.name === name));
-  if (unknown !== undefined) {
-    throw new Error(`--only ${unknown} is no bench; known are ${benches.map(({ name }) => name).join(', ')}.`);
-  }
-  const rounds = Number(values.rounds);
-  if (!Number.isInteger(rounds) || rounds < 1) {
-    throw new Error(`--rounds must be a whole number above 0; got ${values.rounds}.`);
-  }
-  const report: BenchReport = { measured: [], ratios: {} };
-  for (const bench of benches.filter(({ name }) => names.includes(name))) {
-    const { measured, ratios } = await bench.run({ rounds });
-    report.measured.push(...measured);
-    Object.assign(report.ratios, ratios);
-  }
-  process.stdout.write(values.json ? `${JSON.stringify({ machine: machine(), ...report }, null, 2)}\n` : table(report));
+  const given = readArguments(process.argv.slice(2));
+  if (given.help) return void process.stdout.write(usage());
+  const result = given.from === undefined ? await measure(given) : read(given.from);
+  if (given.docs) progress(`written: ${(await writeDocs(result)).join(', ')}`);
+  process.stdout.write(given.json ? `${JSON.stringify(result, null, 2)}\n` : textReport(result));
 }
 
-function machine(): Record<string, unknown> {
-  const all = cpus();
-  return { node: process.version, cores: all.length, cpu: all[0]?.model, load: loadavg()[0] };
+async function measure({ names, quick, rounds, profile }: Arguments): Promise<Result> {
+  const began = performance.now();
+  const before = machine();
+  let stage: Promise<Stage> | undefined;
+  const run: Run = {
+    quick,
+    rounds: (few, many) => rounds ?? (quick ? few : many),
+    stage: () => (stage ??= Stage.open(join(folder, 'contenders.log'))),
+    progress,
+  };
+  const measured: Measurement[] = [];
+  const ratios: Record<string, number> = {};
+  let profiled: Result['profile'];
+  let opened: Stage | undefined;
+  try {
+    for (const part of parts.filter(({ name }) => names.includes(name))) {
+      progress(`${part.name}: ${part.about}`);
+      const report = await part.run(run);
+      measured.push(...report.measured);
+      Object.assign(ratios, report.ratios);
+    }
+    if (profile) profiled = await profileDrain(run, folder);
+  } finally {
+    opened = await stage?.catch(() => undefined);
+    await opened?.close();
+  }
+  const result: Result = {
+    at: new Date().toISOString(),
+    quick,
+    seconds: Math.round((performance.now() - began) / 1_000),
+    parts: names,
+    machine: before,
+    server: opened?.server ?? {},
+    contenders: opened?.contenders ?? {},
+    ratios,
+    missed: missedOf(ratios),
+    measured,
+    profile: profiled,
+  };
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, `${result.at.replaceAll(':', '-')}.json`);
+  writeFileSync(file, `${JSON.stringify(result, null, 2)}\n`);
+  progress(`the result is in ${file}`);
+  return result;
 }
 
-function table({ measured, ratios }: BenchReport): string {
-  const rows = measured.map(
-    ({ what, contender, unit, median, least, most }) =>
-      `${what.padEnd(24)}${contender.padEnd(16)}${median.toFixed(0).padStart(8)} ${unit} (${least.toFixed(0)} to ${most.toFixed(0)})`,
-  );
-  const lines = Object.entries(ratios).map(([name, value]) => `${name.padEnd(40)}${value.toFixed(3).padStart(8)}`);
-  return `${[...rows, '', ...lines].join('\n')}\n`;
+const read = (file: string): Result => JSON.parse(readFileSync(file, 'utf8')) as Result;
+
+function progress(line: string): void {
+  process.stderr.write(`${new Date().toISOString().slice(11, 19)}  ${line}\n`);
 }
 
 main().catch((error: unknown) => {

@@ -1,32 +1,42 @@
 import { Client } from 'pg';
 import type { Contender, Query } from './contender';
 import { graphile } from './graphile';
-import { ours } from './ours';
+import { ours } from './ours/ours';
+import { plainInsert } from './ours/plain-insert';
 import { peers } from './peers';
 import { pgboss } from './pgboss';
-import { runScenario, type Scenario } from './scenarios';
+import { prepare, type Preparation } from './preparation';
+import { runScenario, type Scenario } from './scenarios/scenario';
+import { runWorkerProcess, type WorkerOrder } from './worker-process';
 
-// One contender runs one scenario in a fresh database and prints what it reached: node child.js <contender> <url> <scenario as JSON>
+// One contender does one thing: node child.js prepare|measure|work <contender> <url> <order as JSON>
+// What it found goes to the parent over the IPC channel; its output is a log.
 
 const contenders: Record<string, () => Contender> = {
   ours: () => ours,
-  'pg-boss': () => pgboss(peers()),
+  'plain INSERT': () => plainInsert,
+  'pg-boss': () => pgboss(peers(), false),
+  'pg-boss, notify': () => pgboss(peers(), true),
   'graphile-worker': () => graphile(peers(), true),
   'graphile-worker, no local queue': () => graphile(peers(), false),
 };
 
 async function main(): Promise<void> {
-  const [name, url, scenario] = process.argv.slice(2) as [string, string, string];
+  const [role, name, url, order] = process.argv.slice(2) as [string, string, string, string];
+  const contender = contenders[name]!();
+  if (role === 'work') return runWorkerProcess(contender, url, JSON.parse(order) as WorkerOrder);
   const client = new Client({ connectionString: url });
   await client.connect();
   const query: Query = async (text, values) => (await client.query(text, values)).rows;
-  const figure = await runScenario(contenders[name]!(), JSON.parse(scenario) as Scenario, url, query);
+  if (role === 'prepare') await prepare(contender, JSON.parse(order) as Preparation, url, query);
+  else process.send!(await runScenario({ name, contender, url, query }, JSON.parse(order) as Scenario));
   await client.end();
-  process.stdout.write(`${JSON.stringify({ figure })}\n`);
-  process.exit(0);
 }
 
-main().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
-  process.exit(1);
-});
+main().then(
+  () => process.exit(0),
+  (error: unknown) => {
+    process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+    process.exit(1);
+  },
+);

@@ -8,6 +8,8 @@ export interface Peers {
   /** Node 22, which they need; all contenders run on it. */
   readonly node: string;
   readonly load: (name: string) => Promise<unknown>;
+  /** Of the packages and of Node, by name. */
+  readonly versions: Readonly<Record<string, string>>;
 }
 
 const root = join(__dirname, '../../../../..');
@@ -38,5 +40,6 @@ export function peers(): Peers {
   return {
     node: join(folder, 'node_modules/node/bin/node'),
     load: async (name) => require(name) as unknown,
+    versions: JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).dependencies as Record<string, string>,
   };
 }

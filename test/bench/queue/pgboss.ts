@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Pool } from 'pg';
 import type { Peers } from './peers';
-import { inLanes, payload, type Contender, type Worker } from './contender';
+import { payload, type Contender, type Handle, type Worker } from './contender';
+import { hostTransactions } from './host-transactions';
 
 const queue = 'deliveries';
 
@@ -10,7 +10,7 @@ interface PgBoss {
   start(): Promise<void>;
   stop(options: { graceful: boolean }): Promise<void>;
   createQueue(name: string, options: object): Promise<void>;
-  insert(name: string, jobs: object[]): Promise<unknown>;
+  insert(name: string, jobs: object[], options?: object): Promise<unknown>;
   send(name: string, data: object, options: object): Promise<unknown>;
   fetch(name: string, options: object): Promise<Job[]>;
   complete(name: string, ids: string[]): Promise<unknown>;
@@ -26,7 +26,7 @@ interface Job {
  * Ordered work by hand, as its documentation has it: of a key one job is handed out at a time, so that a batch is rarely
  * full, and after one that is not full `work` waits for its next poll, half a second.
  */
-function fetchLoops(boss: PgBoss, batchSize: number, handle: (n: number) => void | Promise<void>): Worker {
+function fetchLoops(boss: PgBoss, batchSize: number, handle: Handle): Worker {
   const stopped = new AbortController();
   const loop = async (): Promise<void> => {
     while (!stopped.signal.aborted) {
@@ -47,11 +47,23 @@ function fetchLoops(boss: PgBoss, batchSize: number, handle: (n: number) => void
   };
 }
 
+const insertMany = (columns: string, values: string): string => `
+  INSERT INTO pgboss.job (name, policy, data, ${columns})
+  SELECT '${queue}', 'standard', jsonb_build_object('seq', n, 'type', 'order.updated', 'pad', repeat('x', 200)), ${values}
+    FROM generate_series(1, $1) n`;
+
+const ended = (state: string): string =>
+  insertMany(
+    'state, created_on, start_after, started_on, completed_on',
+    `'${state}', ${Array.from({ length: 4 }, () => `now() - interval '6 days' + n * interval '0.1 s'`).join(', ')}`,
+  );
+
 /** pg-boss 12: batches of 1,000 and two pollers were the best of eight settings tried; `key_strict_fifo` for ordered work. */
-export function pgboss({ load }: Peers): Contender {
+export function pgboss({ load }: Peers, notify: boolean): Contender {
   const start = async (url: string): Promise<PgBoss> => {
     const { PgBoss: Class } = (await load('pg-boss')) as { PgBoss: new (options: object) => PgBoss };
-    const boss = new Class({ connectionString: url, max: 12, schedule: false, supervise: false });
+    const options = { connectionString: url, max: 12, schedule: false, supervise: false, useListenNotify: notify };
+    const boss = new Class(options);
     boss.on('error', (error) => process.stderr.write(`pg-boss: ${error.message}\n`));
     await boss.start();
     return boss;
@@ -59,29 +71,32 @@ export function pgboss({ load }: Peers): Contender {
   return {
     async setUp(url, { ordered }) {
       const boss = await start(url);
-      await boss.createQueue(queue, { policy: ordered ? 'key_strict_fifo' : 'standard', retryLimit: 5 });
+      await boss.createQueue(queue, { policy: ordered ? 'key_strict_fifo' : 'standard', retryLimit: 5, notify });
       await boss.stop({ graceful: false });
     },
 
-    async fill(url, count, keyOf) {
+    async lists(url) {
       const boss = await start(url);
-      await inLanes(keyOf ? 1 : 2, Math.ceil(count / 1_000), async (chunk) => {
-        const jobs = Array.from({ length: Math.min(1_000, count - chunk * 1_000) }, (_, index) => {
-          const n = chunk * 1_000 + index;
-          // One statement gives all its jobs one created_on, and ties are broken by the id: rising ids keep the order.
-          const id = `00000000-0000-7000-8000-${n.toString(16).padStart(12, '0')}`;
-          return keyOf ? { id, data: payload(n), singletonKey: keyOf(n) } : { data: payload(n) };
-        });
-        await boss.insert(queue, jobs);
-      });
-      await boss.stop({ graceful: false });
+      return {
+        record: (kinds) =>
+          boss.insert(
+            queue,
+            kinds.map(({ n, seq, key }) => {
+              if (key === undefined) return { data: payload(seq) };
+              // One statement gives all its jobs one created_on, and ties are broken by the id: rising ids keep the order.
+              const id = `00000000-0000-7000-8000-${n.toString(16).padStart(12, '0')}`;
+              return { id, data: payload(seq), singletonKey: key };
+            }),
+          ),
+        close: () => boss.stop({ graceful: false }),
+      };
     },
 
-    async work(url, { keys }, handle) {
+    async work(url, { keys, batch = 1_000 }, handle) {
       const boss = await start(url);
-      if (keys !== undefined) return fetchLoops(boss, Math.min(1_000, keys), handle);
-      const options = { batchSize: 1_000, localConcurrency: 2, pollingIntervalSeconds: 0.5, burstWhenBatchFull: true };
-      await boss.work(queue, { ...options, perJobResults: true }, async (jobs) => {
+      if (keys !== undefined) return fetchLoops(boss, Math.min(batch, keys), handle);
+      const options = { localConcurrency: 2, pollingIntervalSeconds: 0.5, burstWhenBatchFull: true };
+      await boss.work(queue, { batchSize: batch, ...options, perJobResults: true }, async (jobs) => {
         await Promise.all(jobs.map(async ({ data }) => handle(data.seq)));
         return jobs.map(({ id }) => ({ id, status: 'completed' }));
       });
@@ -97,25 +112,43 @@ export function pgboss({ load }: Peers): Contender {
       return open.length === 0;
     },
 
-    async recordEach(url, clients, count) {
+    besides: {
+      finished: async (query, count) => void (await query(ended('completed'), [count])),
+      failed: async (query, count) => void (await query(ended('failed'), [count])),
+      scheduled: async (query, count) =>
+        void (await query(
+          insertMany('state, start_after', `'created', now() + interval '1 day' + n * interval '10 ms'`),
+          [count],
+        )),
+    },
+
+    async recorder(url, clients) {
       const boss = await start(url);
-      const pool = new Pool({ connectionString: url, max: clients });
-      const connections = await Promise.all(Array.from({ length: clients }, () => pool.connect()));
-      await inLanes(clients, count, async (n, lane) => {
-        const client = connections[lane]!;
-        await client.query('BEGIN');
-        await client.query({
-          name: 'business',
-          text: 'INSERT INTO business (note) VALUES ($1)',
-          values: [`note ${n}`],
-        });
+      const recorder = await hostTransactions(url, clients, async (client, n, deliveries) => {
         const db = { executeSql: (text: string, values: unknown[]) => client.query(text, values) };
-        await boss.send(queue, payload(n), { db });
-        await client.query('COMMIT');
+        if (deliveries.length === 1) return boss.send(queue, payload(n), { db });
+        return boss.insert(
+          queue,
+          deliveries.map((_, index) => ({ data: payload(n + index) })),
+          { db },
+        );
       });
-      for (const client of connections) client.release();
-      await pool.end();
-      await boss.stop({ graceful: false });
+      return {
+        ...recorder,
+        async close() {
+          await recorder.close();
+          await boss.stop({ graceful: false });
+        },
+      };
+    },
+
+    async idle(url, queues) {
+      const boss = await start(url);
+      for (let n = 0; n < queues; n++) {
+        await boss.createQueue(`idle_${n}`, { notify });
+        await boss.work(`idle_${n}`, { batchSize: 1_000 }, async () => []);
+      }
+      return { stop: () => boss.stop({ graceful: false }) };
     },
   };
 }

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { Agent, request } from 'undici';
-import { OutboundHttp } from '../../libs/outbound-http/src';
-import { createTestCa } from '../../src/demo/certificates';
-import { ratio, takeTurns, type Bench, type Contenders, type Measurement } from './bench';
+import { OutboundHttp } from '../../../libs/outbound-http/src';
+import { createTestCa } from '../../../src/demo/certificates';
+import { ratio, takeTurns, type Line, type Measurement, type Part } from '../part';
 
 const CONCURRENCY = 16;
 const BODY = JSON.stringify({ text: 'x'.repeat(1000) });
@@ -15,14 +15,19 @@ const REUSED = 3000;
 const NEW = 300;
 const TURNS_A_ROUND = 5;
 
+type Contenders = Line['contenders'];
+
 /**
  * A delivery through OutboundHttp beside undici's own `request` to the same loopback receiver, which runs in a process
  * of its own: over connections kept alive, and over a new one each time.
  */
-export const httpBench: Bench = {
+export const httpPart: Part = {
   name: 'http',
-  async run({ rounds }) {
-    const turns = { rounds: rounds * TURNS_A_ROUND };
+  about: 'OutboundHttp beside undici',
+  async run(run) {
+    const turns = { units: { rate: '/s' }, rounds: run.rounds(2, 5) * TURNS_A_ROUND, warmUp: true };
+    const measure = (what: string, contenders: Contenders): Promise<Measurement[]> =>
+      takeTurns({ what, contenders, ...turns }, run);
     const ca = await createTestCa();
     const { child, httpPort, httpsPort } = await startReceiver(await ca.issue({ hosts: ['127.0.0.1'] }));
     const measured: Measurement[] = [];
@@ -33,14 +38,14 @@ export const httpBench: Bench = {
       ] as const) {
         const url = `${scheme}://127.0.0.1:${port}/hook`;
         measured.push(
-          ...(await takeTurns(`${scheme}, kept alive`, '/s', reused(url, ca.certificate), turns)),
-          ...(await takeTurns(`${scheme}, new connections`, '/s', fresh(url, ca.certificate), turns)),
+          ...(await measure(`${scheme}, kept alive`, reused(url, ca.certificate))),
+          ...(await measure(`${scheme}, new connections`, fresh(url, ca.certificate))),
         );
       }
     } finally {
       child.disconnect();
     }
-    const of = (what: string): number => ratio(measured, what, 'OutboundHttp', 'undici');
+    const of = (what: string): number => ratio(measured, what, 'rate', 'OutboundHttp', 'undici');
     return {
       measured,
       ratios: {
@@ -88,7 +93,7 @@ async function ours(url: string, client: OutboundHttp): Promise<number> {
   return result.type === 'responded' ? result.status : 0;
 }
 
-async function perSecond(requests: number, send: () => Promise<number>): Promise<number> {
+async function perSecond(requests: number, send: () => Promise<number>): Promise<{ rate: number }> {
   let left = requests;
   const start = performance.now();
   const lane = async (): Promise<void> => {
@@ -100,7 +105,7 @@ async function perSecond(requests: number, send: () => Promise<number>): Promise
     }
   };
   await Promise.all(Array.from({ length: CONCURRENCY }, lane));
-  return requests / ((performance.now() - start) / 1000);
+  return { rate: requests / ((performance.now() - start) / 1000) };
 }
 
 interface Receiver {

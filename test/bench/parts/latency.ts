@@ -1,0 +1,19 @@
+import { each, queuePart } from './queue-part';
+
+const what = 'commit to handler, 20/s, two processes';
+
+export const latencyPart = queuePart(
+  'latency',
+  'from a commit in one process to the handler in another',
+  (run) => [
+    {
+      what,
+      units: { p50: 'ms', p90: 'ms', p99: 'ms' },
+      contenders: each(['ours', 'graphile-worker', 'pg-boss', 'pg-boss, notify'], {
+        scenario: { kind: 'latency', rate: 20, seconds: run.quick ? 8 : 30 },
+      }),
+      rounds: run.rounds(2, 3),
+    },
+  ],
+  (of) => ({ latency_p50_vs_graphile: of(what, 'p50', 'graphile-worker', 'ours') }),
+);
