@@ -6,7 +6,9 @@ import type { ChannelRegistry } from '../channel/channel-registry';
 import { connectionOf, type Transaction } from '../database/caller-transaction';
 import type { DeliveryStatus } from '../delivery/status';
 import { DeliveryNotFoundError, DeliveryStateError, OrderedPurgeError } from '../errors';
+import { AuditTrail } from './audit/audit-trail';
 import type { AuditFilter, AuditPage } from './audit/audit-view';
+import { BulkOperations } from './bulk/bulk-operations';
 import type {
   BulkCount,
   BulkOperation,
@@ -21,7 +23,9 @@ import { detailOf, type DeliveryDetail, type DeliveryPage, type DetailRow } from
 import { requireConditions, type DeliveryConditions } from './match/conditions';
 import { DeliveryFinder, type DeliveryFilter } from './match/delivery-finder';
 import type { QueueStats, Throughput, ThroughputOptions } from './overview/overview-view';
+import { Overview } from './overview/overview';
 import type { PauseTarget, PauseView } from './pauses/pause-view';
+import { Pauses } from './pauses/pauses';
 import { purgeSql } from './purge.sql';
 import { Reader } from './reader';
 import { retrySql } from './retry.sql';
@@ -52,6 +56,10 @@ type AnyChannel = ChannelHandler<any, any, any>;
 export class DeliveryOperations {
   private readonly reader: Reader;
   private readonly finder: DeliveryFinder;
+  private readonly bulk: BulkOperations;
+  private readonly held: Pauses;
+  private readonly overview: Overview;
+  private readonly trail: AuditTrail;
   private readonly retryText: string;
   private readonly cancelText: string;
   private readonly showText: string;
@@ -69,6 +77,10 @@ export class DeliveryOperations {
     this.cancelText = cancelSql(schema);
     this.reader = new Reader(dataSource);
     this.finder = new DeliveryFinder(this.reader, schema, () => this.revivable());
+    this.bulk = new BulkOperations(dataSource, channels, this.finder, onDue, schema);
+    this.held = new Pauses(dataSource, channels, this.reader, onDue, schema);
+    this.overview = new Overview(this.reader, channels, this.held, schema);
+    this.trail = new AuditTrail(this.reader, schema);
     this.showText = showSql(schema);
     this.wasAbandoned = wasAbandonedSql(schema);
     this.purgeText = purgeSql(schema);
@@ -151,48 +163,50 @@ export class DeliveryOperations {
    * @throws InvalidRequestError
    */
   async countMatching(operation: BulkOperation, conditions: DeliveryConditions): Promise<BulkCount> {
-    requireConditions(conditions);
+    requireConditions(conditions, operation);
     return this.finder.countMatching(operation, conditions);
   }
 
   /**
    * Retries all that fit and can be retried, oldest first, in short transactions of their own; each is recorded like a single
-   * retry. Failed ones, unless `conditions.status` is `cancelled`.
+   * retry. Failed ones, unless `conditions` ask for cancelled ones by their status or by ids. A call ends after some 10 seconds at the
+   * latest; `next` says where another goes on.
    *
    * @param conditions at least one of them
    * @throws InvalidRequestError
    */
-  retryMatching(_conditions: DeliveryConditions, _options: BulkRetryOptions): Promise<BulkReport> {
-    return notBuilt();
+  retryMatching(conditions: DeliveryConditions, options: BulkRetryOptions): Promise<BulkReport> {
+    return this.bulk.retry(conditions, options);
   }
 
   /**
    * Cancels all that fit and can be cancelled, oldest first, in short transactions of their own; each is recorded like a single
-   * cancel. Pending and failed ones, unless `conditions.status` says which.
+   * cancel. Pending and failed ones, unless `conditions.status` says which. A call ends after some 10 seconds at the latest; `next`
+   * says where another goes on.
    *
    * @param conditions at least one of them
    * @throws InvalidRequestError
    */
-  cancelMatching(_conditions: DeliveryConditions, _options: BulkOptions): Promise<BulkReport> {
-    return notBuilt();
+  cancelMatching(conditions: DeliveryConditions, options: BulkOptions): Promise<BulkReport> {
+    return this.bulk.cancel(conditions, options);
   }
 
   /** How the queue stands, channel by channel. */
   stats(): Promise<QueueStats> {
-    return notBuilt();
+    return this.overview.now();
   }
 
   /**
    * How many deliveries ended, over time: for a chart.
    * @throws InvalidRequestError
    */
-  throughput(_options: ThroughputOptions = {}): Promise<Throughput> {
-    return notBuilt();
+  throughput(options: ThroughputOptions = {}): Promise<Throughput> {
+    return this.overview.throughput(options);
   }
 
   /** The channels and lanes that are paused now, by name; 1,000 at most. */
   pauses(): Promise<readonly PauseView[]> {
-    return notBuilt();
+    return this.held.all();
   }
 
   /**
@@ -202,8 +216,8 @@ export class DeliveryOperations {
    * @param options.until when it goes on by itself; default: when somebody resumes it
    * @throws InvalidRequestError
    */
-  pause(_target: PauseTarget, _options: { actor: string; until?: Date }): Promise<PauseView> {
-    return notBuilt();
+  pause(target: PauseTarget, options: { actor: string; until?: Date }): Promise<PauseView> {
+    return this.held.pause(target, options);
   }
 
   /**
@@ -211,16 +225,16 @@ export class DeliveryOperations {
    * @returns what was taken back; empty when it was not paused
    * @throws InvalidRequestError
    */
-  resume(_target: PauseTarget, _options: { actor: string }): Promise<readonly PauseView[]> {
-    return notBuilt();
+  resume(target: PauseTarget, options: { actor: string }): Promise<readonly PauseView[]> {
+    return this.held.resume(target, options);
   }
 
   /**
    * What operators and clean-up did, newest first.
    * @throws InvalidRequestError
    */
-  audit(_filter: AuditFilter = {}): Promise<AuditPage> {
-    return notBuilt();
+  audit(filter: AuditFilter = {}): Promise<AuditPage> {
+    return this.trail.page(filter);
   }
 
   /**
@@ -265,8 +279,6 @@ export class DeliveryOperations {
     throw new DeliveryNotFoundError(id, row.abandoned);
   }
 }
-
-const notBuilt = (): Promise<never> => Promise.reject(new Error('This operation comes with one of the next commits.'));
 
 const refusals = {
   not_ended_badly: 'Only a failed delivery can be retried, or a cancelled one; pending ones are sent by themselves.',

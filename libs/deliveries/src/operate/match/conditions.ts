@@ -99,12 +99,24 @@ export function matching(conditions: DeliveryConditions, purpose?: Purpose): Mat
   };
 }
 
-/** Refuses what nobody knows, and what would be everything there is. @throws InvalidRequestError */
-export function requireConditions(conditions: DeliveryConditions): void {
+/** The states in which an operation can be done. */
+const possible = { retry: ['failed', 'cancelled'], cancel: ['pending', 'failed'] } as const;
+
+/**
+ * Checks the conditions of a bulk operation: without any it would be done to everything there is.
+ * @throws InvalidRequestError
+ */
+export function requireConditions(conditions: DeliveryConditions, operation: keyof typeof possible): void {
   refuseUnknownKeys(conditions, conditionNames);
+  const states: readonly unknown[] = possible[operation];
+  if (conditions.status !== undefined && !states.includes(conditions.status)) {
+    throw new InvalidRequestError('status', `must be ${states.join(' or ')}: only those can be ${pastOf[operation]}`);
+  }
   if (Object.values(conditions).some((value) => value !== undefined)) return;
   throw new InvalidRequestError('conditions', `must say which deliveries are meant, by ${conditionNames.join(', ')}`);
 }
+
+const pastOf = { retry: 'retried', cancel: 'cancelled' } as const;
 
 /** The index that finds them: the one that leaves least to look through. */
 function narrowingOf(conditions: DeliveryConditions, statuses: readonly DeliveryStatus[]): Narrowing {

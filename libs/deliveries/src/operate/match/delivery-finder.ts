@@ -66,7 +66,9 @@ export class DeliveryFinder {
   }
 
   async countMatching(operation: BulkOperation, conditions: DeliveryConditions): Promise<BulkCount> {
-    const { count, capped, as_of } = await this.countOf(matching(conditions, this.purpose(operation, 'infinity')));
+    const { count, capped, as_of } = await this.countOf(
+      matching(conditions, this.purpose(operation, 'infinity', conditions)),
+    );
     return { count, capped, asOf: as_of };
   }
 
@@ -78,9 +80,13 @@ export class DeliveryFinder {
     return { ids: page.map(({ id }) => id), next };
   }
 
-  /** @param asOf leaves alone what came to match after this instant */
-  purpose(operation: BulkOperation, asOf: Date | 'infinity'): Purpose {
-    const statuses = operation === 'retry' ? (['failed'] as const) : (['pending', 'failed'] as const);
+  /**
+   * What an operation could change. A cancelled delivery is retried only when it is meant, by its status or its id.
+   * @param asOf leaves alone what came to match after this instant
+   */
+  purpose(operation: BulkOperation, asOf: Date | 'infinity', { ids }: DeliveryConditions): Purpose {
+    const alsoCancelled = ids === undefined ? [] : (['cancelled'] as const);
+    const statuses = operation === 'retry' ? (['failed', ...alsoCancelled] as const) : (['pending', 'failed'] as const);
     return { operation, statuses, asOf, revivable: this.revivable() };
   }
 

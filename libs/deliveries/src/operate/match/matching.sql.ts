@@ -29,11 +29,16 @@ export type Narrowing = keyof typeof narrowings;
  * 1970 and $16 id of where the page before ended · $17 rows to look at in one call. All but $1, $14 and $17 may be null.
  */
 export const chosenSql = (schema: string, narrowing: Narrowing): string => `
-RECURSIVE pair AS (
-  ${
-    narrowing === 'ids'
-      ? `SELECT DISTINCT d.status, d.channel FROM ${schema}.deliveries d WHERE d.id = ANY ($11::uuid[])`
-      : `(SELECT d.status, d.channel FROM ${schema}.deliveries d ORDER BY d.status, d.channel LIMIT 1)
+${narrowing === 'ids' ? `pair AS (SELECT DISTINCT d.status, d.channel FROM ${schema}.deliveries d WHERE d.id = ANY ($11::uuid[]))` : pairSql(schema)},
+chosen AS MATERIALIZED (
+  SELECT status, channel, greatest(200, $17::bigint / count(*) OVER ()) AS most
+    FROM pair
+   WHERE status = ANY ($1::text[]) AND ($2::text IS NULL OR channel = $2)
+)`;
+
+/** The pairs of status and channel that there are: one probe of the index for each. */
+export const pairSql = (schema: string): string => `RECURSIVE pair AS (
+  (SELECT d.status, d.channel FROM ${schema}.deliveries d ORDER BY d.status, d.channel LIMIT 1)
    UNION ALL
   SELECT n.status, n.channel
     FROM pair CROSS JOIN LATERAL (
@@ -41,12 +46,7 @@ RECURSIVE pair AS (
         FROM ${schema}.deliveries d
        WHERE (d.status, d.channel) > (pair.status, pair.channel)
        ORDER BY d.status, d.channel
-       LIMIT 1) n`
-  }
-), chosen AS MATERIALIZED (
-  SELECT status, channel, greatest(200, $17::bigint / count(*) OVER ()) AS most
-    FROM pair
-   WHERE status = ANY ($1::text[]) AND ($2::text IS NULL OR channel = $2)
+       LIMIT 1) n
 )`;
 
 export const matchingSql = (schema: string, narrowing: Narrowing, first: 'newest' | 'oldest'): string => {

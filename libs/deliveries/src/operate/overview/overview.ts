@@ -1,0 +1,139 @@
+import type { ChannelRegistry } from '../../channel/channel-registry';
+import { milliseconds } from '../../delivery/duration';
+import { InvalidRequestError } from '../../errors';
+import { refuseUnknownKeys } from '../check-request';
+import { countCap } from '../match/delivery-finder';
+import type { Pauses } from '../pauses/pauses';
+import type { Reader } from '../reader';
+import { Cached } from './cached';
+import type { ChannelStats, ChannelThroughput, QueueStats, Throughput, ThroughputOptions } from './overview-view';
+import { statsSql } from './stats.sql';
+import { throughputSql } from './throughput.sql';
+
+/** In ms: shorter than anybody presses a button twice, longer than a page needs for its parts. */
+const lifetime = 2_000;
+/** Rows that a chart counts one by one. */
+const countedForChart = 40_000;
+const minute = 60_000;
+
+/** How the queue stands, and what it did. */
+export class Overview {
+  private readonly statsText: string;
+  private readonly throughputText: string;
+  private readonly stats = new Cached<QueueStats>(lifetime);
+  private readonly throughputs = new Cached<Throughput>(lifetime);
+
+  constructor(
+    private readonly reader: Reader,
+    private readonly channels: ChannelRegistry,
+    private readonly pauses: Pauses,
+    schema: string,
+  ) {
+    this.statsText = statsSql(schema);
+    this.throughputText = throughputSql(schema);
+  }
+
+  now(): Promise<QueueStats> {
+    return this.stats.get('', () => this.count());
+  }
+
+  async throughput(options: ThroughputOptions): Promise<Throughput> {
+    const { window, bucket } = checkChart(options);
+    return this.throughputs.get(`${window}/${bucket}`, () => this.chart(window, bucket));
+  }
+
+  private async count(): Promise<QueueStats> {
+    const known = this.channels.all().map(({ name }) => name);
+    const pauses = await this.pauses.all();
+    const rows = await this.reader.rows<StatsRow>(this.statsText, [known, countCap]);
+    const channels = rows.map((row): ChannelStats => {
+      const own = pauses.filter(({ channel }) => channel === row.channel);
+      return {
+        channel: row.channel,
+        known: known.includes(row.channel),
+        pauses: own.filter(({ lane }) => lane === null),
+        pausedLanes: own.filter(({ lane }) => lane !== null).length,
+        pending: capped(row.pending),
+        failed: capped(row.failed),
+        due: row.due,
+        inFlight: row.in_flight,
+        oldestPendingSince: row.oldest,
+      };
+    });
+    return { at: rows[0]?.at ?? new Date(), channels };
+  }
+
+  private async chart(window: number, bucketMs: number): Promise<Throughput> {
+    const [clock] = await this.reader.rows<{ now: Date }>('SELECT clock_timestamp() AS now');
+    const { now } = clock!;
+    const count = Math.ceil(window / bucketMs);
+    const start = (Math.floor(now.getTime() / bucketMs) - count + 1) * bucketMs;
+    const rows = await this.reader.rows<ThroughputRow>(this.throughputText, [start, bucketMs, count, countedForChart]);
+    const names = [...new Set(rows.map(({ channel }) => channel))].toSorted();
+    const channels = names.map((channel): ChannelThroughput => {
+      const own = rows.filter((row) => row.channel === channel);
+      const of = (status: ThroughputRow['status']): number[] => {
+        const numbers = Array.from({ length: count }, () => 0);
+        for (const row of own.filter((each) => each.status === status)) {
+          // The last bucket has not lasted as long as the others.
+          const lasts = Math.min(bucketMs, now.getTime() - (start + row.bucket * bucketMs));
+          numbers[row.bucket] = projected(row, lasts);
+        }
+        return numbers;
+      };
+      return {
+        channel,
+        succeeded: of('succeeded'),
+        failed: of('failed'),
+        cancelled: of('cancelled'),
+        estimated: own.some(({ full }) => full),
+      };
+    });
+    const buckets = Array.from({ length: count }, (_, nth) => new Date(start + nth * bucketMs));
+    return { since: new Date(start), until: now, bucketMs, buckets, channels };
+  }
+}
+
+/** What a bucket holds if it goes on as it began. */
+const projected = ({ count, full, reached }: ThroughputRow, lasts: number): number =>
+  full && reached > 0 ? Math.max(count, Math.round((count * lasts) / reached)) : count;
+
+const capped = (count: number): { count: number; capped: boolean } => ({
+  count: Math.min(count, countCap),
+  capped: count > countCap,
+});
+
+function checkChart(options: ThroughputOptions): { window: number; bucket: number } {
+  refuseUnknownKeys(options, ['window', 'bucket']);
+  const window = milliseconds(options.window ?? '1h');
+  if (window === undefined || window < minute || window > 7 * 24 * 60 * minute) {
+    throw new InvalidRequestError('window', "must be a duration from '1m' to '7d'");
+  }
+  const bucket = options.bucket === undefined ? window / 60 : milliseconds(options.bucket);
+  if (bucket === undefined || bucket < window / 120 || bucket > window) {
+    throw new InvalidRequestError(
+      'bucket',
+      'must be a duration, no longer than the window and no shorter than a 120th of it',
+    );
+  }
+  return { window, bucket };
+}
+
+interface StatsRow {
+  readonly channel: string;
+  readonly pending: number;
+  readonly due: number;
+  readonly in_flight: number;
+  readonly oldest: Date | null;
+  readonly failed: number;
+  readonly at: Date;
+}
+
+interface ThroughputRow {
+  readonly channel: string;
+  readonly status: 'succeeded' | 'failed' | 'cancelled';
+  readonly bucket: number;
+  readonly count: number;
+  readonly full: boolean;
+  readonly reached: number;
+}
