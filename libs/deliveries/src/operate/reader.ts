@@ -5,13 +5,14 @@ import { RequestTimeoutError } from '../errors';
 const readTimeout = 3_000;
 
 /**
- * A plan that was made while a table was small reads it from end to end when it has grown: every statement here has an index.
- * Parallel workers and compiled expressions take longer to start than these reads take.
+ * Every statement here has an index in whose order it reads, and stops when it has enough: reading a table from end to end, or
+ * collecting a bitmap and sorting it, may look cheaper to a planner that knows little, and costs what there is. Parallel workers and compiled expressions take longer to start than these reads take.
  */
 const settings = [
   `SET LOCAL statement_timeout = ${readTimeout}`,
   'SET LOCAL transaction_read_only = on',
   'SET LOCAL enable_seqscan = off',
+  'SET LOCAL enable_bitmapscan = off',
   'SET LOCAL max_parallel_workers_per_gather = 0',
   'SET LOCAL jit = off',
 ].join('; ');

@@ -1,8 +1,8 @@
 import { pairSql } from '../match/matching.sql';
 
 /**
- * How each channel stands: those named, and those that have deliveries. Every number is counted in `deliveries_listed_idx`, and no
- * further than $2, oldest first.
+ * How each channel stands: those named, and those that have deliveries. Every number is counted in an index, and no further than
+ * $2, of what is pending oldest first.
  *
  * $1 channels of this process · $2 the cap
  */
@@ -26,6 +26,5 @@ SELECT channel.name AS channel, pending.*, failed.*, statement_timestamp() AS at
    SELECT count(*)::integer AS failed
      FROM (SELECT FROM ${schema}.deliveries d
             WHERE d.status = 'failed' AND d.channel = channel.name
-            ORDER BY d.created_at, d.id
             LIMIT $2::bigint + 1) broken) failed
  ORDER BY channel.name`;

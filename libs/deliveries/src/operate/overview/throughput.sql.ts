@@ -23,5 +23,5 @@ SELECT ended.channel, ended.status, bucket.nth::integer AS bucket, counted.count
             WHERE d.channel = ended.channel AND d.status = ended.status AND d.settled_at IS NOT NULL
               AND d.settled_at >= bucket.start AND d.settled_at < bucket.start + $2::float8 * interval '1 ms'
             ORDER BY d.settled_at
-            LIMIT ended.most) some) counted
+            LIMIT ended.most) seen) counted
  WHERE counted.count > 0`;

@@ -1,0 +1,188 @@
+import type { DeliveryConditions, DeliveryFilter } from 'nest-deliveries';
+import { PostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner';
+import { scriptedChannel } from '../faults/support/scripted-channel';
+import { type DeliveriesApp, startDeliveriesApp } from '../support/deliveries-app';
+import { createTestDatabase, type TestDatabase } from '../support/test-database';
+import { fillTable, quiet } from './support/table';
+
+interface Node {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly 'Actual Rows': number;
+  readonly 'Actual Loops': number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly Plans?: readonly Node[];
+}
+
+/** What a statement did: which tables it read from end to end, how many rows it sorted at most, and how many it looked at. */
+interface Work {
+  readonly scans: string[];
+  readonly sorted: number;
+  readonly looked: number;
+}
+
+let database: TestDatabase;
+let app: DeliveriesApp;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  app = await startDeliveriesApp(database.url, [scriptedChannel({ name: 'mail', maxAge: '1d' }).type], quiet);
+  await fillTable(database);
+}, 60_000);
+
+afterAll(async () => {
+  await app.close();
+  await database.drop();
+});
+
+/** Runs a read and plays each of its statements again with EXPLAIN ANALYZE, under the same settings. */
+async function workOf(read: () => Promise<unknown>): Promise<Work> {
+  const statements: { text: string; values: unknown }[] = [];
+  const spy = jest.spyOn(PostgresQueryRunner.prototype, 'query');
+  await read();
+  statements.push(...spy.mock.calls.map(([text, values]) => ({ text, values })));
+  spy.mockRestore();
+  const work = { scans: [] as string[], sorted: 0, looked: 0 };
+  const add = (node: Node): void => {
+    const rows = node['Actual Rows'] * node['Actual Loops'];
+    if (node['Node Type'] === 'Seq Scan') work.scans.push(node['Relation Name']!);
+    if (/Sort/.test(node['Node Type'])) work.sorted = Math.max(work.sorted, node.Plans![0]!['Actual Rows']);
+    if (node['Relation Name']) work.looked += rows + (node['Rows Removed by Filter'] ?? 0) * node['Actual Loops'];
+    node.Plans?.forEach(add);
+  };
+  await app.dataSource.transaction(async (tx) => {
+    for (const { text, values } of statements) {
+      if (/^\s*(SET|SELECT set_config)/.test(text)) await tx.query(text);
+      if (!/^\s*(WITH|SELECT)/.test(text)) continue;
+      const [row] = await tx.query<[{ 'QUERY PLAN': [{ Plan: Node }] }]>(
+        `EXPLAIN (ANALYZE, FORMAT JSON) ${text}`,
+        values as unknown[],
+      );
+      add(row['QUERY PLAN'][0].Plan);
+    }
+  });
+  return work;
+}
+
+/** The four statuses of two channels, each with a page; what else there is to sort is a handful of pairs. */
+const pages = (limit: number): number => 8 * (limit + 1);
+
+describe('a page', () => {
+  const ago = (hours: number): Date => new Date(Date.now() - hours * 3_600_000);
+  const filters: [string, DeliveryFilter][] = [
+    ['everything', {}],
+    ['what is pending', { status: 'pending' }],
+    ['what is pending in a channel that has three among thousands', { status: 'pending', channel: 'rare' }],
+    ['what failed', { status: 'failed' }],
+    ['what failed in a channel', { status: 'failed', channel: 'mail' }],
+    [
+      'what failed yesterday, by channel and error',
+      { status: 'failed', channel: 'mail', error: '418', olderThan: '1h' },
+    ],
+    ['what failed by an error that is rare', { status: 'failed', error: '418' }],
+    ['what had an error', { error: '418' }],
+    ['what failed to a destination', { status: 'failed', destination: 'customer 7' }],
+    ['what failed in a lane', { status: 'failed', lane: 'lane 7' }],
+    ['what waits in a key', { status: 'pending', orderingKey: 'key 3' }],
+    [
+      'what succeeded in a channel, by age',
+      { status: 'succeeded', channel: 'mail', createdAfter: ago(3), createdBefore: ago(2) },
+    ],
+  ];
+
+  it.each(filters)('of %s costs a page, whatever there is', async (_, filter) => {
+    const { scans, sorted, looked } = await workOf(() => app.operations.list({ limit: 50, ...filter }));
+    expect(scans).toEqual([]);
+    expect(sorted).toBeLessThanOrEqual(pages(50));
+    // Probes for the pairs, a page of each pair, and the rows of the page itself.
+    expect(looked).toBeLessThanOrEqual(pages(50) + 51 + 50);
+  });
+
+  it('far down costs what the first one costs', async () => {
+    const first = await app.operations.list({ limit: 1_000 });
+    const third = await app.operations.list({ limit: 1_000, after: first.next! });
+    const { scans, looked } = await workOf(() => app.operations.list({ limit: 50, after: third.next! }));
+    expect(scans).toEqual([]);
+    expect(looked).toBeLessThanOrEqual(pages(50) + 51 + 50);
+  });
+
+  it('of what no index serves looks at so many rows, says how far it came, and goes on from there', async () => {
+    const conditions = { status: 'succeeded', destination: 'customer 7', orderingKey: 'key 7' } as const;
+    const { scans, sorted, looked } = await workOf(() => app.operations.list(conditions));
+    expect(scans).toEqual([]);
+    expect(sorted).toBeLessThanOrEqual(pages(100));
+    expect(looked).toBeLessThan(12_000);
+    const seen: string[] = [];
+    let after: string | undefined;
+    let early = 0;
+    do {
+      const page = await app.operations.list({ ...conditions, limit: 7, ...(after === undefined ? {} : { after }) });
+      seen.push(...page.deliveries.map(({ id }) => id));
+      after = page.next;
+      if (page.searchedTo !== null) early += 1;
+    } while (after !== undefined);
+    const all = await database.query<{ id: string }>(
+      `SELECT id FROM deliveries.deliveries WHERE status = 'succeeded' AND destination = 'customer 7' AND ordering_key = 'key 7'
+        ORDER BY created_at DESC, id DESC`,
+    );
+    expect(seen).toHaveLength(20);
+    expect(seen).toEqual(all.map(({ id }) => id));
+    expect(early).toBeGreaterThan(0);
+  });
+
+  it('of a key whose delivery ended long ago pages without a gap, across statuses and channels', async () => {
+    const seen: string[] = [];
+    let after: string | undefined;
+    do {
+      const page = await app.operations.list({
+        orderingKey: 'key 3',
+        limit: 20,
+        ...(after === undefined ? {} : { after }),
+      });
+      seen.push(...page.deliveries.map(({ id }) => id));
+      after = page.next;
+    } while (after !== undefined);
+    const all = await database.query<{ id: string }>(
+      `SELECT id FROM deliveries.deliveries WHERE ordering_key = 'key 3' ORDER BY created_at DESC, id DESC`,
+    );
+    expect(all.length).toBeGreaterThan(50);
+    expect(seen).toEqual(all.map(({ id }) => id));
+  });
+});
+
+describe('a count', () => {
+  const counts: [string, DeliveryConditions, number, boolean][] = [
+    ['everything', {}, 10_000, true],
+    ['what is pending', { status: 'pending' }, 6_003, false],
+    ['what succeeded', { status: 'succeeded' }, 10_000, true],
+    ['what failed by a rare error', { status: 'failed', error: '418' }, 3, false],
+    ['what failed to a destination', { status: 'failed', destination: 'customer 7' }, 30, false],
+    ['what is pending for a destination', { status: 'pending', destination: 'customer 7' }, 60, false],
+  ];
+
+  it.each(counts)('of %s stops at its cap and reads no table', async (_, conditions, count, capped) => {
+    expect(await app.operations.count(conditions)).toEqual({ count, capped });
+    const { scans, sorted, looked } = await workOf(() => app.operations.count(conditions));
+    expect(scans).toEqual([]);
+    expect(sorted).toBeLessThanOrEqual(pages(1));
+    expect(looked).toBeLessThan(11_000);
+  });
+});
+
+it('the overview, the chart, the audit trail, a delivery and the pauses read no table from end to end', async () => {
+  const id = (await app.operations.list({ status: 'failed', limit: 1 })).deliveries[0]!.id;
+  const reads: [string, () => Promise<unknown>, looked: number][] = [
+    ['stats', () => app.operations.stats(), 15_000],
+    ['throughput', () => app.operations.throughput({ window: '1h' }), 45_000],
+    ['audit', () => app.operations.audit(), 101],
+    ['audit of an actor', () => app.operations.audit({ actor: 'ops 7' }), 10_000],
+    ['audit of a delivery', () => app.operations.audit({ deliveryId: id }), 10],
+    ['show', () => app.operations.show(id), 20],
+  ];
+  for (const [name, read, most] of reads) {
+    const { scans, sorted, looked } = await workOf(read);
+    expect({ name, scans: scans.filter((table) => table !== 'delivery_pauses') }).toEqual({ name, scans: [] });
+    expect({ name, fits: looked <= most, looked }).toEqual({ name, fits: true, looked });
+    expect({ name, sorted: sorted <= 100 }).toEqual({ name, sorted: true });
+  }
+});
