@@ -119,8 +119,9 @@ describe('pg_terminate_backend (BL-121) on every connection, of the workers and 
         WHERE datname = current_database() AND pid NOT IN (pg_backend_pid(), $1)`,
       [own!.pid],
     );
-    const host = rows.filter(({ name }) => name !== 'nest-deliveries');
-    return { workers: rows.length - host.length, host: host.map(({ state }) => state) };
+    const host = rows.filter(({ name }) => !name.startsWith('nest-deliveries'));
+    const workers = rows.filter(({ name }) => name === 'nest-deliveries').length;
+    return { workers, host: host.map(({ state }) => state) };
   }
   const endAll = () => connections(', pg_terminate_backend(pid)');
   const untilSettled = () =>

@@ -108,10 +108,7 @@ it('at SIGTERM stores the outcomes of sends in flight, gives a claim just commit
   const one = replica({ url: line.url, hostUrl: database.url, options: { workers: 1, shutdownGrace: '15s' } });
   const inFlight = await recordFor(database, [{}, {}]);
   await until('both are in flight', () => held.length === 2, 30_000);
-  const frozen = line.freezeReplyTo('deliveries_claim');
-  await frozen;
-  // The frozen poll has seen nothing, or sees this one: either way the next reply is held as well.
-  const claimed = await recordAndClaim(frozen);
+  const claimed = await recordAndClaim();
   one.kill('SIGTERM');
   await until('it is stopping', () => one.isStopping());
   for (const response of held) response.end();
@@ -130,18 +127,22 @@ it('at SIGTERM stores the outcomes of sends in flight, gives a claim just commit
 });
 
 /** A delivery whose claim is committed while the reply to it is frozen. */
-async function recordAndClaim(frozen: Promise<void>): Promise<string> {
-  await frozen;
-  line!.thaw();
-  const again = line!.freezeReplyTo('deliveries_claim');
-  await again;
+async function recordAndClaim(): Promise<string> {
+  let isFrozen = false;
+  const freeze = (): void => {
+    isFrozen = false;
+    void line!.freezeReplyTo('deliveries_claim').then(() => (isFrozen = true));
+  };
+  freeze();
   const [id] = await recordFor(database, [{}]);
-  // One whose snapshot came before the insert lets the line go on until the next poll asks.
   await until('its claim is committed', async () => {
+    const wasFrozen = isFrozen;
     if ((await rowOf(database, id!)).claim_token !== null) return true;
-    const next = line!.freezeReplyTo('deliveries_claim');
-    line!.thaw();
-    await next;
+    // The reply of a claim whose snapshot came before the insert: the next one is held as well.
+    if (wasFrozen) {
+      freeze();
+      line!.thaw();
+    }
     return false;
   });
   return id!;
