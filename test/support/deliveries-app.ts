@@ -35,6 +35,12 @@ export const testPace: DeliveriesOptions = {
   shutdownGrace: '2s',
 };
 
+/** The module's options, and what only a test wants. */
+export interface TestOptions extends DeliveriesOptions {
+  /** Whether a commit wakes workers. Default: unless `pollInterval` is `'1h'`, which says that the test alone wakes them. */
+  readonly wakeUps?: boolean;
+}
+
 /**
  * Starts an application on the database at `url`.
  * @param options over {@link testPace}; with `pollInterval: '1h'` nothing wakes the workers but the test, not even a commit
@@ -42,7 +48,7 @@ export const testPace: DeliveriesOptions = {
 export async function startDeliveriesApp(
   url: string,
   channels: Type[],
-  options: DeliveriesOptions = {},
+  { wakeUps, ...options }: TestOptions = {},
   hostPoolSize = 10,
 ): Promise<DeliveriesApp> {
   const builder = Test.createTestingModule({
@@ -54,7 +60,7 @@ export async function startDeliveriesApp(
     providers: channels,
   });
   // Who switches polls off decides when workers look; a commit must not do so either.
-  if (options.pollInterval === '1h') {
+  if (!(wakeUps ?? options.pollInterval !== '1h')) {
     builder
       .overrideProvider(CommitWatch)
       .useValue({ note: () => undefined, start: () => undefined, stop: () => undefined });

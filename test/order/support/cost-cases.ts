@@ -53,6 +53,9 @@ export function testCosts({ waiting, keys, behindFailed, scheduled }: Sizes): vo
 
   const heads = (at: Meter): Promise<Cost> => at.heads(10);
   const claim = (at: Meter): Promise<Cost> => at.claim(10);
+  const lanes = (at: Meter): Promise<Cost> => at.lanes(10, 'm');
+  const inLanes: Fill = ({ database }) =>
+    insertUnordered(database, 400, { lane: `CASE n % 2 WHEN 0 THEN 'f' ELSE 'z' END || n % 200` });
   const settle = (at: Meter): Promise<Cost> => at.settle();
 
   it.each<[name: string, rows: number, statement: (at: Meter) => Promise<Cost>, few: Fill, many: Fill]>([
@@ -68,6 +71,16 @@ export function testCosts({ waiting, keys, behindFailed, scheduled }: Sizes): vo
       async (at) => {
         await stuckKeys(at);
         await readyUnordered(1_000)(at);
+      },
+    ],
+    [
+      `the claim from 200 lanes beside one that has its share and ${waiting} waiting`,
+      10,
+      lanes,
+      inLanes,
+      async (at) => {
+        await insertUnordered(at.database, waiting, { lane: `'m'` });
+        await inLanes(at);
       },
     ],
     [

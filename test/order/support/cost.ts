@@ -24,6 +24,8 @@ export interface Meter {
   readonly database: TestDatabase;
   claim(slots: number): Promise<Cost>;
   heads(slots: number, cursor?: string): Promise<Cost>;
+  /** @param busy lanes that have no more free, and that every other lane may have two */
+  lanes(slots: number, busy: string): Promise<Cost>;
   /** Settles the claimed deliveries as succeeded, with the chain. */
   settle(): Promise<Cost>;
   /** Runs each statement until the connection has a plan for all parameters, made for the table as it is now. */
@@ -54,6 +56,7 @@ export async function meter(): Promise<Meter> {
       giveUpAt: Infinity,
     } as const;
     await claimer.claim('nobody', 1, lease, 0);
+    await claimer.claimLanes('nobody', 1, lease, '', { free: new Map([['none', 1]]), others: 1 });
     await claimer.claimHeads('nobody', 1, lease, { key: '', fromStart: true });
     await settler.settle({ ...outcome, chainLease: lease } satisfies OutcomeToWrite);
   };
@@ -78,6 +81,10 @@ export async function meter(): Promise<Meter> {
     database,
     claim: (slots) => measure(`deliveries_claim('parcels', ${slots}, ${lease}, 0)`),
     heads: (slots, cursor = '') => measure(`deliveries_heads('parcels', ${slots}, ${lease}, '${cursor}', 1000)`),
+    lanes: (slots, busy) =>
+      measure(
+        `deliveries_claim_lanes('parcels', ${slots}, ${lease}, '', 1000, ARRAY['${busy}']::text[], ARRAY[0]::integer[], 2)`,
+      ),
     settle: async () => {
       const claimed = await database.query<{ id: string; token: string }>(
         'SELECT id, claim_token AS token FROM deliveries.deliveries WHERE claim_token IS NOT NULL',

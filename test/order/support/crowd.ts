@@ -30,12 +30,17 @@ export async function insertKeys(database: Pick<TestDatabase, 'query'>, crowd: C
 export async function insertUnordered(
   database: Pick<TestDatabase, 'query'>,
   count: number,
-  state: { readonly status?: 'pending' | 'succeeded'; readonly due?: string } = {},
+  state: {
+    readonly status?: 'pending' | 'succeeded';
+    readonly due?: string;
+    /** SQL with the number n, for example a text. */
+    readonly lane?: string;
+  } = {},
 ): Promise<void> {
   await database.query(
-    `INSERT INTO deliveries.deliveries (id, event_id, channel, destination, payload, status, due_at, created_at)
+    `INSERT INTO deliveries.deliveries (id, event_id, channel, destination, payload, status, due_at, created_at, lane)
      SELECT gen_random_uuid(), gen_random_uuid(), 'parcels', 'test', jsonb_build_object('n', n), $2,
-            clock_timestamp() + $3::interval, clock_timestamp()
+            clock_timestamp() + $3::interval, clock_timestamp(), ${state.lane ?? `''`}
        FROM generate_series(1, $1::integer) n`,
     [count, state.status ?? 'pending', state.due ?? '0'],
   );
