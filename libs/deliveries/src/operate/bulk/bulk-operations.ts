@@ -6,6 +6,7 @@ import {
   checkActor,
   checkLimit,
   optionalDuration,
+  optionalInstant,
   readCursor,
   refuseUnknownKeys,
   writtenCursor,
@@ -103,7 +104,7 @@ export class BulkOperations {
     requireConditions(conditions, operation);
     const limit = checkLimit(options.limit, 10_000, 10_000);
     let from = readCursor(options.after);
-    const asOf = options.asOf ?? (await this.now());
+    const asOf = optionalInstant(options.asOf, 'asOf') ?? (await this.now());
     const matched = matching(conditions, this.finder.purpose(operation, asOf, conditions));
     const until = performance.now() + patience;
     const busy: string[] = [];
