@@ -49,7 +49,7 @@ module.exports = {
     rooms('order', ['delivery']),
     rooms('channel', ['delivery']),
     rooms('database', []),
-    rooms('observe', ['delivery']),
+    rooms('observe', ['database', 'delivery']),
     rooms('pause', ['database', 'delivery']),
     rooms('wake-up', ['database', 'delivery']),
     rooms('record', ['order', 'database', 'channel', 'delivery']),

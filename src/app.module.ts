@@ -3,9 +3,11 @@ import { ScheduleModule } from '@nestjs/schedule';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DeliveriesModule } from 'nest-deliveries';
 import { OutboundHttpModule } from 'nest-deliveries/outbound-http';
+import { Registry } from 'prom-client';
 import { AccountsModule } from './accounts/accounts.module';
 import { ReplicaName, type Configuration } from './configuration';
 import { databaseOptions, openDatabase } from './database';
+import { ObservabilityModule } from './observability/observability.module';
 import { PartnersModule } from './partners/partners.module';
 import { StartPageController } from './start-page/start-page.controller';
 
@@ -13,6 +15,7 @@ import { StartPageController } from './start-page/start-page.controller';
 @Module({})
 export class AppModule {
   static forRoot({ databaseUrl, replica, deliveries, outboundHttp }: Configuration): DynamicModule {
+    const registry = new Registry();
     return {
       module: AppModule,
       imports: [
@@ -22,8 +25,9 @@ export class AppModule {
         }),
         ScheduleModule.forRoot(),
         // One command is to bring everything up, also with NODE_ENV=production, where `migrate` is off by default.
-        DeliveriesModule.forRoot({ migrate: true, ...deliveries }),
+        DeliveriesModule.forRoot({ migrate: true, metrics: { registry }, ...deliveries }),
         OutboundHttpModule.forRoot({ isGlobal: true, ...outboundHttp }),
+        ObservabilityModule.forRoot(registry),
         AccountsModule,
         PartnersModule,
       ],

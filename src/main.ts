@@ -31,7 +31,7 @@ async function main(): Promise<void> {
 }
 
 function started(url: string, postgres: EmbeddedPostgres | undefined): string {
-  const lines = addresses.map(({ path, what }) => `  ${(url + path).padEnd(34)}${what}`);
+  const lines = addresses.map(({ path, what }) => `  ${(url + path).padEnd(38)}${what}`);
   if (postgres) {
     lines.push('', 'The database, for psql or for "npm run deliveries -- migrate --status":');
     lines.push(`  DATABASE_URL=${postgres.url}`);

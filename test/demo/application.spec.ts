@@ -102,7 +102,7 @@ describe('BL-105: six replicas and the command migrate, at once on an empty data
     await libraries.query('ROLLBACK');
     expect(await command).toMatchObject({ code: 0, stderr: '' });
     const addresses = await Promise.all(replicas.map((replica) => replica.addresses()));
-    expect(addresses.map((each) => each.length)).toEqual(Array.from({ length: 6 }, () => 4));
+    expect(addresses.map((each) => each.length)).toEqual(Array.from({ length: 6 }, () => 6));
     const versions = await database.query('SELECT version FROM deliveries.schema_migrations');
     expect(versions).toHaveLength(currentVersion);
     expect(await database.query('SELECT FROM application_migrations')).toHaveLength(1);
@@ -110,9 +110,10 @@ describe('BL-105: six replicas and the command migrate, at once on an empty data
 
   it('the addresses that a replica names are served', async () => {
     const answers = await Promise.all((await replicas[0]!.addresses()).map((address) => fetch(address)));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
     const page = await answers[0]!.text();
-    for (const path of ['/api', '/accounts', '/partners']) expect(page).toContain(`href="${path}"`);
+    for (const path of ['/api', '/accounts', '/partners', '/metrics', '/health/ready'])
+      expect(page).toContain(`href="${path}"`);
   });
 
   it('SIGTERM ends them with exit code 0 and not a word; a second signal ends one that hangs at once with 1', async () => {

@@ -33,6 +33,8 @@ export const testPace: DeliveriesOptions = {
   lease: '6s',
   retry: { first: 100, max: '5s' },
   shutdownGrace: '2s',
+  // Nothing is counted in the background of a test that does not ask for it.
+  metrics: false,
 };
 
 /** The module's options, and what only a test wants. */

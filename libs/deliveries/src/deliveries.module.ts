@@ -21,6 +21,10 @@ import { resolveOptions, type DeliveriesOptions, type ResolvedOptions } from './
 import { DeliveriesOptionsError } from './errors';
 import { AttemptObserver } from './observe/attempt-observer';
 import { AttemptTally } from './observe/attempt-tally';
+import { DeliveriesHealthIndicator } from './observe/health/deliveries-health';
+import { DeliveriesMetrics } from './observe/metrics/deliveries-metrics';
+import { QueueCounter } from './observe/queue-counter';
+import { observeProviders } from './observe.providers';
 import { DeliveryOperations } from './operate/delivery-operations';
 import { CommitWatch } from './record/commit-watch';
 import { DeliveryInserter } from './record/delivery-inserter';
@@ -165,14 +169,19 @@ function build(
         useFactory: (source: DataSource, channels: ChannelRegistry, wakeUps: WakeUps, { schema }: ResolvedOptions) =>
           new DeliveryOperations(source, channels, `"${schema}"`, (channel) => wakeUps.changed(channel)),
       },
-      AttemptTally,
-      {
-        provide: AttemptObserver,
-        inject: [AttemptTally, optionsToken],
-        useFactory: (tally: AttemptTally, { logAttempts }: ResolvedOptions) => new AttemptObserver(tally, logAttempts),
-      },
+      ...observeProviders({ options: optionsToken, dataSource: dataSourceToken, scheduler: schedulerToken }),
     ],
-    exports: [DeliveryRecorder, DeliveryWorkers, DeliveryCleaner, DeliveryOperations, WakeUps, AttemptTally],
+    exports: [
+      DeliveryRecorder,
+      DeliveryWorkers,
+      DeliveryCleaner,
+      DeliveryOperations,
+      WakeUps,
+      AttemptTally,
+      QueueCounter,
+      DeliveriesMetrics,
+      DeliveriesHealthIndicator,
+    ],
   };
 }
 

@@ -7,6 +7,7 @@ import { milliseconds, type Duration } from './delivery/duration';
 import { DeliveriesOptionsError } from './errors';
 import type { ChannelSettings, RetentionSettings, RetrySettings } from './channel/channel.decorator';
 import type { LogAttempts } from './observe/attempt-observer';
+import type { MetricsOptions } from './observe/metrics/deliveries-metrics';
 import { defaultRetention, endings, manual, type Retention } from './clean-up/retention';
 
 /** What `DeliveriesModule.forRoot` takes. Durations are milliseconds or strings such as `'10s'`. */
@@ -38,6 +39,13 @@ export interface DeliveriesOptions {
   /** How long a shut-down waits for sends in flight before it aborts them. Default `'10s'`. */
   readonly shutdownGrace?: Duration;
   /**
+   * Prometheus metrics: a prefix of their names, and the prom-client registry that gets them. Default: on, in prom-client's
+   * own registry, if `prom-client` is installed; `false` for off.
+   */
+  readonly metrics?: MetricsOptions | false;
+  /** The limits of readiness. Default `{ maxPendingAge: '15m', timeout: '2s' }`. */
+  readonly health?: HealthSettings;
+  /**
    * Which attempts get a line in the log: a successful one at level `debug`, one to be retried at `log`, one that failed
    * or lost its lease at `warn`. Default `'all'`; `'unsuccessful'` or `'none'`.
    */
@@ -56,6 +64,13 @@ export interface DeliveriesOptions {
   readonly channels?: Readonly<Record<string, ChannelSettings>>;
 }
 
+export interface HealthSettings {
+  /** How old the oldest pending delivery of a channel may be before readiness is `degraded`. */
+  readonly maxPendingAge?: Duration;
+  /** How long PostgreSQL has to answer before readiness is `down`. */
+  readonly timeout?: Duration;
+}
+
 /** The options with their defaults, durations in ms. */
 export interface ResolvedOptions {
   readonly schema: string;
@@ -66,6 +81,9 @@ export interface ResolvedOptions {
   /** Undefined: this process cleans up only when it is told to. */
   readonly cleanUpInterval: number | undefined;
   readonly shutdownGrace: number;
+  /** Undefined: on if prom-client is installed. */
+  readonly metrics: MetricsOptions | false | undefined;
+  readonly health: { readonly maxPendingAge: number; readonly timeout: number };
   readonly logAttempts: LogAttempts;
   readonly poolSize: number;
   readonly connection: PoolConfig | undefined;
@@ -103,6 +121,8 @@ export const optionDefaults = {
   retention: "{ succeeded: '7d', failed: '30d', cancelled: '30d' }",
   cleanUpInterval: "'10m'",
   shutdownGrace: "'10s'",
+  metrics: 'on, if `prom-client` is installed',
+  health: "{ maxPendingAge: '15m', timeout: '2s' }",
   logAttempts: "'all'",
   poolSize: '3',
   connection: 'as the `DataSource` connects',
@@ -164,6 +184,8 @@ export function resolveOptions(options: DeliveriesOptions = {}): ResolvedOptions
         ? undefined
         : duration(subject, 'cleanUpInterval', options.cleanUpInterval ?? 600_000, 1_000, 86_400_000),
     shutdownGrace: duration(subject, 'shutdownGrace', options.shutdownGrace ?? 10_000, 0, 3_600_000),
+    metrics: metricsOptions(subject, options.metrics),
+    health: healthSettings(subject, options.health ?? {}),
     logAttempts: oneOf(subject, 'logAttempts', options.logAttempts ?? 'all', ['all', 'unsuccessful', 'none']),
     poolSize: count(subject, 'poolSize', options.poolSize ?? 3, 1, 100),
     connection,
@@ -207,6 +229,35 @@ export function channelSettings(
     retention: retentionSettings(subject, given.retention ?? {}, defaults.retention),
     revivesCancelled: flag(subject, 'revivesCancelled', given.revivesCancelled ?? defaults.revivesCancelled),
     lane: { share: fraction(subject, 'lane.share', given.lane?.share ?? defaults.lane.share) },
+  };
+}
+
+function metricsOptions(
+  subject: string,
+  given: MetricsOptions | false | undefined,
+): MetricsOptions | false | undefined {
+  if (given === undefined || given === false) return given;
+  refuseUnknown(`${subject}: metrics`, given, ['prefix', 'registry']);
+  const { prefix, registry } = given;
+  if (prefix !== undefined && !(typeof prefix === 'string' && /^([A-Za-z_:][A-Za-z0-9_:]*)?$/.test(prefix))) {
+    const rule = 'must be letters, digits, underscores and colons, not starting with a digit';
+    throw refused(subject, 'metrics.prefix', rule, prefix, "Write, for example, prefix: 'shop_'");
+  }
+  if (
+    registry !== undefined &&
+    typeof (registry as { registerMetric?: unknown } | null)?.registerMetric !== 'function'
+  ) {
+    const advice = 'Pass new Registry() of prom-client, or leave it out for its own registry';
+    throw refused(subject, 'metrics.registry', 'must be a prom-client Registry', registry, advice);
+  }
+  return given;
+}
+
+function healthSettings(subject: string, given: HealthSettings): ResolvedOptions['health'] {
+  refuseUnknown(`${subject}: health`, given, ['maxPendingAge', 'timeout']);
+  return {
+    maxPendingAge: duration(subject, 'health.maxPendingAge', given.maxPendingAge ?? 900_000, 1_000, 3_650 * 86_400_000),
+    timeout: duration(subject, 'health.timeout', given.timeout ?? 2_000, 100, 60_000),
   };
 }
 

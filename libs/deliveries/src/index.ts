@@ -1,6 +1,6 @@
 // Set up
 export { DeliveriesModule, type DeliveriesAsyncOptions } from './deliveries.module';
-export { optionDefaults, type DeliveriesOptions } from './deliveries.options';
+export { optionDefaults, type DeliveriesOptions, type HealthSettings } from './deliveries.options';
 export type { Duration } from './delivery/duration';
 
 // Record
@@ -65,6 +65,9 @@ export type { ListenState } from './wake-up/listener';
 export { AttemptTally, countedOutcomes, type CountedOutcome } from './observe/attempt-tally';
 export { attemptChannel, type LogAttempts } from './observe/attempt-observer';
 export type { EndedAttempt } from './observe/ended-attempt';
+export { DeliveriesHealthIndicator, type DeliveriesHealth } from './observe/health/deliveries-health';
+export { DeliveriesMetrics, type MetricsOptions } from './observe/metrics/deliveries-metrics';
+export { QueueCounter, type PendingCount } from './observe/queue-counter';
 
 // Errors
 export {

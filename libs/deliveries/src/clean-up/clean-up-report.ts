@@ -33,6 +33,17 @@ export const emptyTally = (): CleanUpTally => ({
   orderings: 0,
 });
 
+export function addTo(sum: CleanUpTally, { deleted, abandoned, events, auditEvents, orderings }: CleanUpTally): void {
+  sum.deleted.succeeded += deleted.succeeded;
+  sum.deleted.failed += deleted.failed;
+  sum.deleted.cancelled += deleted.cancelled;
+  sum.abandoned.keys += abandoned.keys;
+  sum.abandoned.cancelled += abandoned.cancelled;
+  sum.events += events;
+  sum.auditEvents += auditEvents;
+  sum.orderings += orderings;
+}
+
 /** The counts that are not zero, in words; empty when all are. */
 export function inWords({ deleted, abandoned, events, auditEvents, orderings }: CleanUpTally): string {
   const counts: [number, string][] = [

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ChannelRegistry } from '../channel/channel-registry';
 import { codeOf, isOutage, type WorkerDatabase, type WorkerStatement } from '../database/worker-database';
 import type { ResolvedOptions } from '../deliveries.options';
-import { emptyTally, inWords, type CleanUpReport, type CleanUpTally } from './clean-up-report';
+import { addTo, emptyTally, inWords, type CleanUpReport, type CleanUpTally } from './clean-up-report';
 import { deleteEndedSql } from './delete-ended.sql';
 import { deleteAuditEventsSql, deleteIdleEventsSql, deleteUnreferencedEventsSql } from './events.sql';
 import { KeyAbandoner, type AbandonCursor } from './key-abandoner';
@@ -41,6 +41,9 @@ export class DeliveryCleaner implements OnApplicationBootstrap, BeforeApplicatio
   private running: Promise<CleanUpReport> | undefined;
   private jitter: NodeJS.Timeout | undefined;
   private orderingCursor = { channel: '', key: '' };
+  private readonly sum = emptyTally();
+  private completeAt: number | undefined;
+  private ranAt = performance.now();
 
   constructor(
     private readonly database: WorkerDatabase,
@@ -92,9 +95,21 @@ export class DeliveryCleaner implements OnApplicationBootstrap, BeforeApplicatio
     return this.running;
   }
 
+  /** What the passes of this process did since it started. */
+  get totals(): Omit<CleanUpReport, 'complete'> {
+    return this.sum;
+  }
+
+  /** When a pass of this process last ended: one that went through, in ms since 1970, and any that met no error. */
+  get lastRun(): { readonly completeAt: number | undefined; readonly idleFor: number } {
+    return { completeAt: this.completeAt, idleFor: performance.now() - this.ranAt };
+  }
+
   private async pass(): Promise<CleanUpReport> {
     const tally = emptyTally();
-    const complete = await this.doAll(tally);
+    const complete = await this.doAll(tally).finally(() => addTo(this.sum, tally));
+    this.ranAt = performance.now();
+    if (complete) this.completeAt = Date.now();
     const words = inWords(tally);
     if (words !== '') this.logger.log(`Clean-up: ${words}.`);
     return { ...tally, complete };

@@ -1,0 +1,73 @@
+import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
+import type { Registry } from 'prom-client';
+import { DeliveriesOptionsError } from '../../errors';
+import type { QueueCounter } from '../queue-counter';
+import { metricDefinitions } from './definitions';
+import type { MetricsSource } from './metrics-source';
+import { addSource, removeSource } from './shared-metric';
+
+/** What `metrics` of the module's options takes. */
+export interface MetricsOptions {
+  /** Put before every metric's name, as it is: `'shop_'` makes `shop_deliveries_pending`. Default: nothing. */
+  readonly prefix?: string;
+  /** prom-client registry that gets the metrics. Default: prom-client's own, which PrometheusModule serves. */
+  readonly registry?: Registry;
+}
+
+/** Shows what this application's deliveries do in a prom-client registry, from its start until it is closed. */
+export class DeliveriesMetrics implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly added: (typeof metricDefinitions)[number][] = [];
+
+  /** @param registry undefined when metrics are off */
+  constructor(
+    readonly registry: Registry | undefined,
+    private readonly prefix: string,
+    private readonly source: MetricsSource,
+    private readonly counter: QueueCounter,
+  ) {}
+
+  /** @throws DeliveriesOptionsError when the registry has a metric of the same name */
+  onApplicationBootstrap(): void {
+    if (!this.registry) return;
+    try {
+      for (const definition of metricDefinitions) {
+        addSource(this.registry, definition, this.prefix, this.source);
+        this.added.push(definition);
+      }
+    } catch (error) {
+      // A start that failed leaves nothing behind for the next one.
+      this.onApplicationShutdown();
+      throw error;
+    }
+    this.counter.start();
+  }
+
+  onApplicationShutdown(): void {
+    if (!this.registry) return;
+    for (const definition of this.added.splice(0)) removeSource(this.registry, definition, this.prefix, this.source);
+  }
+}
+
+/**
+ * The registry that the options mean.
+ * @param options undefined for the default: prom-client's own registry if prom-client is installed
+ * @throws DeliveriesOptionsError when metrics were asked for and prom-client is not there
+ */
+export async function registryOf(options: MetricsOptions | false | undefined): Promise<Registry | undefined> {
+  if (options === false) return undefined;
+  if (options?.registry) return options.registry;
+  try {
+    return (await import('prom-client')).register;
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    if (options === undefined) return undefined;
+    throw new DeliveriesOptionsError(
+      'DeliveriesModule: metrics needs prom-client, which is not installed. Run "npm install prom-client", or set metrics: false.',
+    );
+  }
+}
+
+/** prom-client itself, and not something that it needs in turn. */
+const isMissing = (error: unknown): boolean =>
+  /^(ERR_)?MODULE_NOT_FOUND$/.test(String((error as { code?: unknown }).code)) &&
+  /'prom-client'/.test((error as Error).message);
