@@ -5,6 +5,7 @@ import {
   type Delivery,
   type DeliveryDraft,
   type DeliveryEvent,
+  type Drafts,
   type Outcome,
 } from 'nest-deliveries';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -20,7 +21,7 @@ export interface Addressee {
   readonly person: number;
 }
 
-type Drafts = readonly DeliveryDraft<Letter, Addressee>[];
+type LetterDrafts = Drafts<Letter, Addressee>;
 
 /** A channel that remembers what it was given to send, and whose fan-out a test can replace. */
 @DeliveryChannel({ name: 'letters', maxAge: '1d' })
@@ -28,9 +29,9 @@ export class Letters implements ChannelHandler<Letter, Addressee> {
   readonly arrived: Delivery<Letter, Addressee>[] = [];
 
   /** Replace it to script what events cause. By default an event `letters_written` causes one letter for each of its texts. */
-  fanOut: (event: DeliveryEvent, tx: EntityManager) => Drafts | Promise<Drafts> = lettersWritten;
+  fanOut: (event: DeliveryEvent, tx: EntityManager) => LetterDrafts | Promise<LetterDrafts> = lettersWritten;
 
-  deliveries(event: DeliveryEvent, tx: EntityManager): Drafts | Promise<Drafts> {
+  deliveries(event: DeliveryEvent, tx: EntityManager): LetterDrafts | Promise<LetterDrafts> {
     return this.fanOut(event, tx);
   }
 
@@ -44,7 +45,7 @@ export class Letters implements ChannelHandler<Letter, Addressee> {
   }
 }
 
-export function lettersWritten({ type, payload }: DeliveryEvent): Drafts {
+export function lettersWritten({ type, payload }: DeliveryEvent): DeliveryDraft<Letter, Addressee>[] {
   return type === 'letters_written' ? (payload as string[]).map(letter) : [];
 }
 

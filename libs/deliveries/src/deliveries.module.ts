@@ -29,6 +29,7 @@ import { DeliveryOperations } from './operate/delivery-operations';
 import { CommitWatch } from './record/commit-watch';
 import { DeliveryInserter } from './record/delivery-inserter';
 import { DeliveryRecorder } from './record/delivery-recorder';
+import { QueryInserter } from './record/query-inserter';
 import { ChannelRegistry } from './channel/channel-registry';
 import { WakeUps } from './wake-up/wake-ups';
 import { DeliveryWorkers } from './worker/delivery-workers';
@@ -116,7 +117,14 @@ function build(
           channels: ChannelRegistry,
           commits: CommitWatch,
           { schema }: ResolvedOptions,
-        ) => new DeliveryRecorder(source, channels, new DeliveryInserter(`"${schema}"`), commits),
+        ) =>
+          new DeliveryRecorder(
+            source,
+            channels,
+            new DeliveryInserter(`"${schema}"`),
+            new QueryInserter(`"${schema}"`),
+            commits,
+          ),
       },
       {
         provide: CommitWatch,

@@ -6,6 +6,7 @@ export type { Duration } from './delivery/duration';
 // Record
 export { DeliveryRecorder, type DraftOf, type Isolation, type RecordedEvent } from './record/delivery-recorder';
 export type { RecordedDelivery } from './record/delivery-inserter';
+export { type DraftQuery, draftsFrom } from './delivery/draft-query';
 export type { Transaction } from './database/caller-transaction';
 export type { DeliveryEvent } from './delivery/delivery';
 export type { DeliveryDraft } from './delivery/draft';
@@ -16,6 +17,7 @@ export {
   type ChannelHandler,
   type ChannelSettings,
   type DeliveryChannelOptions,
+  type Drafts,
   type LaneSettings,
   type RetentionSettings,
   type RetrySettings,

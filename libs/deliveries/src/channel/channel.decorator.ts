@@ -2,6 +2,7 @@ import { SetMetadata } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { Attempt, Delivery, DeliveryEvent } from '../delivery/delivery';
 import type { DeliveryDraft } from '../delivery/draft';
+import type { DraftQuery } from '../delivery/draft-query';
 import type { Duration } from '../delivery/duration';
 import type { Outcome } from '../delivery/outcome';
 
@@ -64,13 +65,11 @@ export interface RetrySettings {
  */
 export interface ChannelHandler<Payload = unknown, Recipient = unknown, Event extends DeliveryEvent = DeliveryEvent> {
   /**
-   * The deliveries that `event` causes; an empty list for an event that is none of this channel's business. Runs in the
+   * The deliveries that `event` causes; an empty list for an event that is none of this channel's business; {@link draftsFrom}
+   * for very many. Runs in the
    * caller's transaction: read through `tx`, and only through it. What it throws makes `record` fail.
    */
-  deliveries(
-    event: Event,
-    tx: EntityManager,
-  ): readonly DeliveryDraft<Payload, Recipient>[] | Promise<readonly DeliveryDraft<Payload, Recipient>[]>;
+  deliveries(event: Event, tx: EntityManager): Drafts<Payload, Recipient> | Promise<Drafts<Payload, Recipient>>;
 
   /**
    * Sends one delivery, outside any transaction. Pass `attempt.signal` on to whatever does the work. May run more than
@@ -86,6 +85,9 @@ export interface ChannelHandler<Payload = unknown, Recipient = unknown, Event ex
    */
   onFailed?(delivery: Delivery<Payload, Recipient>, tx: EntityManager): Promise<void> | void;
 }
+
+/** A list of drafts, or a query that produces them. */
+export type Drafts<Payload = unknown, Recipient = unknown> = readonly DeliveryDraft<Payload, Recipient>[] | DraftQuery;
 
 const metadataKey = 'nest-deliveries:channel';
 

@@ -3,8 +3,12 @@ import type { DeliveryDraft } from '../delivery/draft';
 import { InvalidDraftError } from '../errors';
 import { checkedText, jsonText } from './check-json';
 
-const payloadLimit = 256 * 1_024;
-const recipientLimit = 2 * 1_024;
+/** In bytes of JSON. */
+export const payloadLimit = 256 * 1_024;
+export const recipientLimit = 2 * 1_024;
+/** In characters. */
+export const destinationLimit = 500;
+export const laneLimit = 255;
 
 /** An event as it goes into the table. */
 export interface CheckedEvent {
@@ -80,12 +84,12 @@ export function checkDraft(channel: string, draft: DeliveryDraft): CheckedDraft 
   }
   return {
     channel,
-    destination: requiredText(given['destination'], 'destination', 500, subject),
+    destination: requiredText(given['destination'], 'destination', destinationLimit, subject),
     recipient:
       given['recipient'] === undefined ? null : jsonText(given['recipient'], 'recipient', recipientLimit, subject),
     payload: jsonText(given['payload'], 'payload', payloadLimit, subject),
     orderingKey,
-    lane: optionalText(given['lane'], 'lane', 255, subject) ?? '',
+    lane: optionalText(given['lane'], 'lane', laneLimit, subject) ?? '',
     notBefore,
     deadline: optionalDate(given['deadline'], 'deadline', subject),
     dedupeKey,

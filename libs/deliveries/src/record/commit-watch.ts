@@ -1,6 +1,5 @@
 import type { DataSource, EntitySubscriberInterface, QueryRunner } from 'typeorm';
-import { claimPathOf, type DueWork } from '../delivery/claim-path';
-import type { CheckedDraft } from './check-draft';
+import type { DueWork } from '../delivery/claim-path';
 
 /**
  * Hears when a transaction that recorded something has committed, however it was opened: through the recorder, through the
@@ -27,15 +26,13 @@ export class CommitWatch implements EntitySubscriberInterface {
     if (place >= 0) this.dataSource.subscribers.splice(place, 1);
   }
 
-  /** Notes what the transaction on this connection will have made due. What waits for a time of its own wakes nobody. */
-  note(runner: QueryRunner, drafts: readonly CheckedDraft[]): void {
+  /** Notes what the transaction on this connection will have made due. */
+  note(runner: QueryRunner, due: readonly DueWork[]): void {
     let work = this.recorded.get(runner);
     if (!work) this.recorded.set(runner, (work = new Map()));
-    for (const { channel, orderingKey, lane, notBefore } of drafts) {
-      if (notBefore !== null) continue;
-      const path = claimPathOf(orderingKey, lane);
+    for (const { channel, path, count } of due) {
       const key = `${channel} ${path}`;
-      work.set(key, { channel, path, count: 1 + (work.get(key)?.count ?? 0) });
+      work.set(key, { channel, path, count: count + (work.get(key)?.count ?? 0) });
     }
   }
 

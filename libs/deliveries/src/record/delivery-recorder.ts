@@ -1,12 +1,17 @@
 import type { Type } from '@nestjs/common';
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
+import { claimPathOf, type DueWork } from '../delivery/claim-path';
 import type { DeliveryEvent } from '../delivery/delivery';
 import type { DeliveryDraft } from '../delivery/draft';
+import { DraftQuery } from '../delivery/draft-query';
 import type { ChannelHandler } from '../channel/channel.decorator';
 import type { ChannelRegistry } from '../channel/channel-registry';
+import { DeliveriesError } from '../errors';
 import { connectionOf, type Transaction } from '../database/caller-transaction';
 import { checkDraft, checkDraftList, checkEvent, type CheckedDraft } from './check-draft';
+
+import type { QueryInserter, QueryOfEvent } from './query-inserter';
 import type { CommitWatch } from './commit-watch';
 import type { DeliveryInserter, NewDelivery, NewEvent, RecordedDelivery } from './delivery-inserter';
 
@@ -17,6 +22,8 @@ export type Isolation = 'READ COMMITTED' | 'REPEATABLE READ' | 'SERIALIZABLE';
 export interface RecordedEvent {
   readonly eventId: string;
   readonly deliveries: readonly RecordedDelivery[];
+  /** How many more came from queries (`draftsFrom`), which are not listed. */
+  readonly queried: number;
 }
 
 // Each type argument stands in both directions (what `deliveries` gives, what `send` takes): only `any` fits every channel.
@@ -47,6 +54,7 @@ export class DeliveryRecorder {
     private readonly dataSource: DataSource,
     private readonly channels: ChannelRegistry,
     private readonly inserter: DeliveryInserter,
+    private readonly queries: QueryInserter,
     private readonly commits: CommitWatch,
   ) {}
 
@@ -67,14 +75,19 @@ export class DeliveryRecorder {
     const events: readonly DeliveryEvent[] = Array.isArray(given) ? given : [given];
     const checked = events.map((event) => ({ id: uuidv7(), ...checkEvent(event) }));
     const caused: NewDelivery[][] = [];
+    const queries: QueryOfEvent[] = [];
     for (const [index, event] of events.entries()) {
-      const drafts = await this.fanOut(event, runner.manager);
-      caused.push(drafts.map((draft) => newDelivery(checked[index]!.id, draft)));
+      const { id } = checked[index]!;
+      const wanted = await this.fanOut(event, runner.manager);
+      caused.push(wanted.drafts.map((draft) => newDelivery(id, draft)));
+      queries.push(...wanted.queries.map((query) => ({ eventId: id, ...query })));
     }
     await this.insert(runner, checked, caused.flat());
+    const queried = await this.insertQueried(runner, checked, queries);
     const recorded = checked.map(({ id }, index) => ({
       eventId: id,
       deliveries: caused[index]!.map((d) => d.recorded),
+      queried: queried.get(id) ?? 0,
     }));
     return Array.isArray(given) ? recorded : recorded[0]!;
   }
@@ -91,15 +104,23 @@ export class DeliveryRecorder {
     channelClass: Type<C>,
     drafts: readonly DraftOf<C>[],
   ): Promise<RecordedDelivery[]>;
+  /** @returns how many deliveries the query made */
+  enqueue<C extends AnyChannel>(tx: Transaction, channelClass: Type<C>, query: DraftQuery): Promise<number>;
   async enqueue<C extends AnyChannel>(
     tx: Transaction,
     channelClass: Type<C>,
-    given: DraftOf<C> | readonly DraftOf<C>[],
-  ): Promise<RecordedDelivery | RecordedDelivery[]> {
+    given: DraftOf<C> | readonly DraftOf<C>[] | DraftQuery,
+  ): Promise<RecordedDelivery | RecordedDelivery[] | number> {
     const runner = connectionOf(tx, this.dataSource);
     const { name } = this.channels.of(channelClass);
-    const drafts = (Array.isArray(given) ? given : [given]) as readonly DeliveryDraft[];
     const event = { id: uuidv7(), ...checkEvent({ type: 'delivery_enqueued', payload: { channel: name } }) };
+    if (given instanceof DraftQuery) {
+      await this.insert(runner, [event], []);
+      const queried = await this.insertQueried(runner, [event], [{ eventId: event.id, channel: name, query: given }]);
+      if (!queried.has(event.id)) await this.queries.takeBack(runner, [event.id]);
+      return queried.get(event.id) ?? 0;
+    }
+    const drafts = (Array.isArray(given) ? given : [given]) as readonly DeliveryDraft[];
     const deliveries = drafts.map((draft) => newDelivery(event.id, checkDraft(name, draft)));
     await this.insert(runner, [event], deliveries, { skipIdleEvent: true });
     const recorded = deliveries.map((delivery) => delivery.recorded);
@@ -134,13 +155,45 @@ export class DeliveryRecorder {
   }
 
   /** Every channel is asked; what they want is checked at once, so that a refusal leaves nothing half-written. */
-  private async fanOut(event: DeliveryEvent, tx: EntityManager): Promise<CheckedDraft[]> {
+  private async fanOut(event: DeliveryEvent, tx: EntityManager): Promise<Wanted> {
     const drafts: CheckedDraft[] = [];
+    const queries: Wanted['queries'] = [];
     for (const { name, handler } of this.channels.all()) {
       const wanted: unknown = await handler.deliveries(event, tx);
-      for (const draft of checkDraftList(name, wanted)) drafts.push(checkDraft(name, draft));
+      if (wanted instanceof DraftQuery) queries.push({ channel: name, query: wanted });
+      else for (const draft of checkDraftList(name, wanted)) drafts.push(checkDraft(name, draft));
     }
-    return drafts;
+    return { drafts, queries };
+  }
+
+  /**
+   * A query says only when it runs what it produces, which is after its event was written: when it is refused, all of the call
+   * is taken back.
+   * @returns how many deliveries each event caused by queries, where it caused any
+   */
+  private async insertQueried(
+    runner: QueryRunner,
+    events: readonly { readonly id: string }[],
+    queries: readonly QueryOfEvent[],
+  ): Promise<Map<string, number>> {
+    const inserted = new Map<string, number>();
+    try {
+      for (const each of queries) {
+        const { count, due } = await this.queries.insert(runner, each);
+        if (count > 0) inserted.set(each.eventId, count + (inserted.get(each.eventId) ?? 0));
+        this.commits.note(runner, due);
+      }
+    } catch (error) {
+      // After any other error the transaction is lost, and what was inserted with it.
+      if (error instanceof DeliveriesError) {
+        await this.queries.takeBack(
+          runner,
+          events.map(({ id }) => id),
+        );
+      }
+      throw error;
+    }
+    return inserted;
   }
 
   /**
@@ -160,10 +213,7 @@ export class DeliveryRecorder {
     const ready = waiting ? deliveries.filter((delivery) => !isKeyed(delivery)) : deliveries;
     const idle = deliveries.every(({ recorded }) => recorded.state === 'duplicate');
     if (!(skipIdleEvent && idle)) await this.inserter.insertPlain(runner, withDeliveryIds(events, deliveries), ready);
-    this.commits.note(
-      runner,
-      deliveries.filter(({ recorded }) => recorded.state !== 'duplicate').map(({ draft }) => draft),
-    );
+    this.commits.note(runner, dueAtOnce(deliveries));
   }
 
   private async insertDeferred(runner: QueryRunner, waiting: NewDelivery[]): Promise<void> {
@@ -176,6 +226,20 @@ export class DeliveryRecorder {
     if (duplicates.length > 0) await this.inserter.noteNeverInserted(runner, duplicates);
   }
 }
+
+/** What the channels want of one event. */
+interface Wanted {
+  readonly drafts: CheckedDraft[];
+  readonly queries: Omit<QueryOfEvent, 'eventId'>[];
+}
+
+/** What waits for a time of its own wakes nobody. */
+const dueAtOnce = (deliveries: readonly NewDelivery[]): DueWork[] =>
+  deliveries.flatMap(({ draft: { channel, orderingKey, lane, notBefore }, recorded }) =>
+    notBefore === null && recorded.state !== 'duplicate'
+      ? [{ channel, path: claimPathOf(orderingKey, lane), count: 1 }]
+      : [],
+  );
 
 const isKeyed = ({ draft }: NewDelivery): boolean => draft.orderingKey !== null || draft.dedupeKey !== null;
 
