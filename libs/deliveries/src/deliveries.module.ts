@@ -19,6 +19,8 @@ import { guardHostConnections } from './database/guard-connections';
 import { migrateSchema, requireCurrentSchema } from './database/schema';
 import { resolveOptions, type DeliveriesOptions, type ResolvedOptions } from './deliveries.options';
 import { DeliveriesOptionsError } from './errors';
+import { adminParts } from './operate/admin/admin-parts';
+import type { AdminOptions } from './operate/admin/admin-options';
 import { AttemptObserver } from './observe/attempt-observer';
 import { AttemptTally } from './observe/attempt-tally';
 import { DeliveriesHealthIndicator } from './observe/health/deliveries-health';
@@ -38,10 +40,13 @@ import { DeliveryWorkers } from './worker/delivery-workers';
 export interface DeliveriesAsyncOptions extends Pick<ModuleMetadata, 'imports'>, Pick<FactoryProvider, 'inject'> {
   /** Injection token of the `DataSource`: it must be known before the factory runs. Default: the class `DataSource`. */
   readonly dataSource?: InjectionToken;
-  readonly useFactory: (
-    ...injected: never[]
-  ) => Omit<DeliveriesOptions, 'dataSource'> | Promise<Omit<DeliveriesOptions, 'dataSource'>>;
+  /** The operators' routes, which Nest must know before the factory runs. Default: none. */
+  readonly admin?: AdminOptions;
+  readonly useFactory: (...injected: never[]) => LateOptions | Promise<LateOptions>;
 }
+
+/** What a factory may give. */
+type LateOptions = Omit<DeliveriesOptions, 'dataSource' | 'admin'>;
 
 const optionsToken = Symbol('nest-deliveries options');
 const dataSourceToken = Symbol('nest-deliveries data source');
@@ -62,15 +67,16 @@ export class DeliveriesModule implements OnModuleInit, OnApplicationShutdown {
 
   /** @throws DeliveriesOptionsError at start, for an option that is unknown or out of range */
   static forRoot(options: DeliveriesOptions = {}): DynamicModule {
-    return build([], options?.dataSource, { provide: optionsToken, useFactory: () => resolveOptions(options) });
+    const provided = { provide: optionsToken, useFactory: () => resolveOptions(options) };
+    return build([], options?.dataSource, options?.admin, provided);
   }
 
   /** @throws DeliveriesOptionsError at start, for an option that is unknown or out of range */
-  static forRootAsync({ imports, inject, dataSource, useFactory }: DeliveriesAsyncOptions): DynamicModule {
-    return build(imports, dataSource, {
+  static forRootAsync({ imports, inject, dataSource, admin, useFactory }: DeliveriesAsyncOptions): DynamicModule {
+    return build(imports, dataSource, admin, {
       provide: optionsToken,
       inject: inject ?? [],
-      useFactory: async (...injected: never[]) => resolveOptions(withoutDataSource(await useFactory(...injected))),
+      useFactory: async (...injected: never[]) => resolveOptions(withoutEarly(await useFactory(...injected))),
     });
   }
 
@@ -91,13 +97,17 @@ export class DeliveriesModule implements OnModuleInit, OnApplicationShutdown {
 function build(
   imports: ModuleMetadata['imports'],
   dataSource: InjectionToken | undefined,
+  adminOptions: AdminOptions | undefined,
   options: Provider,
 ): DynamicModule {
+  const admin = adminParts(adminOptions);
   return {
     module: DeliveriesModule,
     global: true,
-    imports: [DiscoveryModule, ...(imports ?? [])],
+    imports: [DiscoveryModule, ...(imports ?? []), ...(admin.imports ?? [])],
+    controllers: admin.controllers ?? [],
     providers: [
+      ...(admin.providers ?? []),
       options,
       {
         provide: dataSourceToken,
@@ -206,10 +216,11 @@ function requireDataSource(dataSource: DataSource | undefined, token: InjectionT
 }
 
 /** What the factory gave; TypeScript lets an object with more properties pass. */
-function withoutDataSource(options: DeliveriesOptions): DeliveriesOptions {
-  if (options?.dataSource === undefined) return options;
+function withoutEarly(options: DeliveriesOptions): DeliveriesOptions {
+  const early = (['dataSource', 'admin'] as const).find((name) => options?.[name] !== undefined);
+  if (early === undefined) return options;
   throw new DeliveriesOptionsError(
-    'DeliveriesModule: dataSource must be known before the factory of forRootAsync runs; got it from the factory. Put it beside useFactory.',
+    `DeliveriesModule: ${early} must be known before the factory of forRootAsync runs; got it from the factory. Put it beside useFactory.`,
   );
 }
 

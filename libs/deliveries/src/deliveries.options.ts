@@ -8,6 +8,7 @@ import { DeliveriesOptionsError } from './errors';
 import type { ChannelSettings, RetentionSettings, RetrySettings } from './channel/channel.decorator';
 import type { LogAttempts } from './observe/attempt-observer';
 import type { MetricsOptions } from './observe/metrics/deliveries-metrics';
+import type { AdminOptions } from './operate/admin/admin-options';
 import { defaultRetention, endings, manual, type Retention } from './clean-up/retention';
 
 /** What `DeliveriesModule.forRoot` takes. Durations are milliseconds or strings such as `'10s'`. */
@@ -60,6 +61,8 @@ export interface DeliveriesOptions {
    * switch it off. Default `true`: a connection like the workers'.
    */
   readonly listen?: boolean | { readonly connection: ClientConfig };
+  /** The operators' routes: JSON API and dashboard. Default: none; with it, at least one guard. */
+  readonly admin?: AdminOptions;
   /** Settings of single channels, by name: they win over those in `@DeliveryChannel`. */
   readonly channels?: Readonly<Record<string, ChannelSettings>>;
 }
@@ -127,6 +130,7 @@ export const optionDefaults = {
   poolSize: '3',
   connection: 'as the `DataSource` connects',
   listen: '`true`',
+  admin: 'no routes',
   channels: '{}',
 } as const satisfies Record<keyof DeliveriesOptions, string>;
 

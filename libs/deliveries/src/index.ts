@@ -56,6 +56,7 @@ export type {
   DeliverySummary,
   EventView,
 } from './operate/delivery-view';
+export type { AdminOptions } from './operate/admin/admin-options';
 export { attemptOutcomes, deliveryStatuses, type AttemptOutcome, type DeliveryStatus } from './delivery/status';
 export { DeliveryCleaner } from './clean-up/delivery-cleaner';
 export type { CleanUpReport } from './clean-up/clean-up-report';

@@ -1,0 +1,40 @@
+import {
+  Controller,
+  UseGuards,
+  UseInterceptors,
+  VERSION_NEUTRAL,
+  type ModuleMetadata,
+  type Type,
+} from '@nestjs/common';
+import { resolveAdminOptions, type AdminOptions, type ResolvedAdminOptions } from './admin-options';
+import { DeliveriesAdminController } from './api/admin.controller';
+import { EntranceGuard } from './entrance.guard';
+import { ErrorsInterceptor } from './errors.interceptor';
+import { Operators } from './operators';
+
+/** What the options add to the module; nothing without them: no guard, no route. @throws DeliveriesOptionsError */
+export function adminParts(
+  options: AdminOptions | undefined,
+): Pick<ModuleMetadata, 'imports' | 'controllers' | 'providers'> {
+  if (options === undefined) return {};
+  const resolved = resolveAdminOptions(options);
+  return {
+    imports: resolved.imports,
+    controllers: resolved.api ? [guardedController(resolved)] : [],
+    providers: [{ provide: Operators, useValue: new Operators(resolved) }],
+  };
+}
+
+/** A class of its own for each application: two in one process may have other guards and other paths. */
+function guardedController({ path, guards }: ResolvedAdminOptions): Type {
+  class GuardedAdminController extends DeliveriesAdminController {}
+  for (const decorate of [
+    // Reached whatever the application's versions are.
+    Controller({ path: `${path}/api`, version: VERSION_NEUTRAL }),
+    UseGuards(EntranceGuard, ...guards),
+    UseInterceptors(ErrorsInterceptor),
+  ]) {
+    decorate(GuardedAdminController);
+  }
+  return GuardedAdminController;
+}
