@@ -209,9 +209,7 @@ describe('what an operator paused is left alone, and goes on when the pause ends
     await until('what is not paused arrives', () => channel.calls.length === sent.length);
     const looks = jest.spyOn(Claimer.prototype, 'waiting');
     await until('the workers have looked again', () => looks.mock.calls.length >= 3);
-    expect(channel.calls.map(({ payload }) => payload.n)).toEqual(
-      sent.length === 0 ? [] : expect.arrayContaining(sent),
-    );
+    expect(new Set(channel.calls.map(({ payload }) => payload.n))).toEqual(new Set(sent));
     await database.query('UPDATE deliveries.delivery_pauses SET until = clock_timestamp()');
     await until('all arrive', () => channel.calls.length === drafts.length);
   });
