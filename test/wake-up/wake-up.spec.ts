@@ -207,6 +207,7 @@ describe('LISTEN that is lost is found and mended', () => {
       { connectionString: url },
       'deliveries_x',
       'me',
+      (payload) => database.query('SELECT pg_notify($1, $2)', ['deliveries_x', payload]),
       ({ from }) => heard.push(from),
       () => (began += 1),
       pace,

@@ -1,6 +1,7 @@
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { Pool, type PoolConfig, type QueryConfig } from 'pg';
+import { Pool, type PoolClient, type PoolConfig, type QueryConfig } from 'pg';
 import { guardConnections } from './guard-connections';
+import { beginTransaction, isFromPooler, ownSession, requireOwnSession } from './session';
 import { within } from './within';
 
 /** Longer than any statement of a healthy worker; far below the lease, so that a frozen connection is given up in time. */
@@ -17,28 +18,14 @@ const closePatience = 1_000;
  */
 export class WorkerDatabase implements OnApplicationShutdown {
   private readonly logger = new Logger('Deliveries');
-  private readonly pool: Pool;
+  private pool: Pool;
+  /** A pooler that hands out connections by transaction stands in between. */
+  private pooled = false;
   private down = false;
   private ended: Promise<void> | undefined;
 
-  constructor(config: PoolConfig) {
-    this.pool = new Pool({
-      keepAlive: true,
-      connectionTimeoutMillis: 5_000,
-      query_timeout: statementDeadline,
-      application_name: 'nest-deliveries',
-      ...config,
-      allowExitOnIdle: false,
-      // The default of a database or a role may be another level; under it a claim would fail instead of skipping. Not in a
-      // listener of 'connect': the first statement would be queued behind it, which pg deprecates.
-      // A plan that a connection made while the table was small reads it from end to end when it has grown, until the next
-      // ANALYZE: the claim of ten heads took 320 ms in the place of 8 with 100,000 rows. Every statement here has an index.
-      onConnect: (client): unknown =>
-        client.query("SET default_transaction_isolation TO 'read committed'; SET enable_seqscan TO off"),
-    });
-    guardConnections(this.pool);
-    // Without a listener the death of an idle connection would end the process.
-    this.pool.on('error', (error) => this.logger.warn(`An idle connection of the workers was lost: ${codeOf(error)}.`));
+  constructor(private readonly config: PoolConfig) {
+    this.pool = this.open({ ...ownSession(config), onConnect: (client): unknown => requireOwnSession(client) });
   }
 
   /**
@@ -47,7 +34,13 @@ export class WorkerDatabase implements OnApplicationShutdown {
    * @throws the driver's error; the first one after a success is logged here, and so is the first success after that
    */
   async query<Row extends object>(name: string, text: string, values: unknown[]): Promise<Row[]> {
-    return this.watched(async () => (await this.pool.query<Row>({ name, text, values })).rows);
+    return this.watched(() =>
+      this.pastPoolers(async () =>
+        this.pooled
+          ? this.inTransaction((client) => client.query<Row & Record<string, unknown>>({ text, values }))
+          : this.pool.query<Row & Record<string, unknown>>({ name, text, values }),
+      ).then(({ rows }) => rows),
+    );
   }
 
   /**
@@ -62,7 +55,7 @@ export class WorkerDatabase implements OnApplicationShutdown {
   ): Promise<T> {
     signal.throwIfAborted();
     return this.watched(async () => {
-      const client = await this.pool.connect();
+      const client = await this.pastPoolers(() => this.pool.connect());
       let released = false;
       const release = (broken: boolean): void => {
         if (released) return;
@@ -79,7 +72,7 @@ export class WorkerDatabase implements OnApplicationShutdown {
         return (await client.query<Row & Record<string, unknown>>(statement)).rows;
       };
       try {
-        await run('BEGIN');
+        await client.query(beginTransaction);
         const result = await work(run);
         await run('COMMIT');
         client.off('error', ignore);
@@ -92,6 +85,61 @@ export class WorkerDatabase implements OnApplicationShutdown {
         signal.removeEventListener('abort', cutOff);
       }
     }, signal);
+  }
+
+  private open(config: PoolConfig): Pool {
+    const pool = new Pool({
+      keepAlive: true,
+      connectionTimeoutMillis: 5_000,
+      query_timeout: statementDeadline,
+      application_name: 'nest-deliveries',
+      ...this.config,
+      ...config,
+      allowExitOnIdle: false,
+    });
+    guardConnections(pool);
+    // Without a listener the death of an idle connection would end the process.
+    pool.on('error', (error) => this.logger.warn(`An idle connection of the workers was lost: ${codeOf(error)}.`));
+    return pool;
+  }
+
+  /** Runs `work`; when it meets a pooler for the first time, again, in the way that works behind one. */
+  private async pastPoolers<T>(work: () => Promise<T>): Promise<T> {
+    const wasPooled = this.pooled;
+    try {
+      return await work();
+    } catch (error) {
+      if (wasPooled || this.ended || !isFromPooler(error)) throw error;
+      // Of several statements that were under way, the first.
+      if (!this.pooled) this.goPooled();
+      return work();
+    }
+  }
+
+  private goPooled(): void {
+    this.pooled = true;
+    const direct = this.pool;
+    this.pool = this.open({});
+    void within(closePatience, direct.end());
+    this.logger.log(
+      'A pooler that hands out connections by transaction stands before PostgreSQL: statements are not prepared, and each takes a ' +
+        'transaction of three. A direct connection is faster: the option connection gives the workers their own.',
+    );
+  }
+
+  /** One statement as a transaction, with the settings that a session of our own would have. */
+  private async inTransaction<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    const client = await this.pool.connect();
+    let broken = true;
+    try {
+      await client.query(beginTransaction);
+      const result = await work(client);
+      await client.query('COMMIT');
+      broken = false;
+      return result;
+    } finally {
+      client.release(broken);
+    }
   }
 
   /** After the hooks in which workers write their last outcomes and a clean-up ends. */

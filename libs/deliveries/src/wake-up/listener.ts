@@ -1,4 +1,5 @@
 import { Logger } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type ClientConfig } from 'pg';
 import { codeOf } from '../database/worker-database';
 import { decodeNotification, encodeNotification, type Notification } from './notification';
@@ -48,6 +49,8 @@ export class Listener {
     private readonly config: ClientConfig,
     private readonly channel: string,
     private readonly name: string,
+    /** NOTIFY on another connection. */
+    private readonly say: (payload: string) => Promise<unknown>,
     private readonly onNotification: (notification: Notification) => void,
     /** Whatever was announced while nobody listened is unknown: look everywhere. */
     private readonly onListening: () => void,
@@ -91,28 +94,41 @@ export class Listener {
     }
   }
 
-  /** Says something on this connection and waits until it comes back. */
+  /**
+   * Waits until something that was said on another connection comes in. On this one it would not prove a thing: a pooler
+   * passes on what a transaction of ours says to itself, and nothing that others say.
+   */
   private async probe(client: Client): Promise<void> {
+    const heard = await this.hearsItself();
     if (this.client !== client) return;
-    const probe = (this.probes += 1);
-    const patience = new AbortController();
-    const echo = new Promise<boolean>((resolve) => {
-      this.heard = (number) => number === probe && resolve(true);
-      const timer = setTimeout(() => resolve(false), this.pace.patience);
-      patience.signal.addEventListener('abort', () => clearTimeout(timer));
-    });
-    try {
-      const payload = encodeNotification({ from: this.name, probe });
-      await client.query('SELECT pg_notify($1, $2)', [this.channel, payload]);
-      const heard = await echo;
+    if (heard) this.isListening();
+    else {
+      // Is the connection dead, or are its ears?
+      await client.query('SELECT 1');
       if (this.client !== client) return;
-      if (!heard) return this.isDeaf(client);
-      this.isListening();
-      this.timer = setTimeout(() => {
-        this.probe(client).catch((error: unknown) => this.lost(client, codeOf(error)));
-      }, this.pace.probeEvery);
+      if (heard === false) return this.isDeaf(client);
+      // Nothing could be said: of the connection that listens this says nothing bad.
+    }
+    this.timer = setTimeout(() => {
+      this.probe(client).catch((error: unknown) => this.lost(client, codeOf(error)));
+    }, this.pace.probeEvery);
+  }
+
+  /** @returns undefined when nothing could be said */
+  private async hearsItself(): Promise<boolean | undefined> {
+    const probe = (this.probes += 1);
+    const over = new AbortController();
+    const echo = new Promise<true>((resolve) => {
+      this.heard = (number) => number === probe && resolve(true);
+    });
+    const patience = sleep(this.pace.patience, false as const, { signal: over.signal }).catch(() => undefined);
+    try {
+      await Promise.race([this.say(encodeNotification({ from: this.name, probe })), patience]);
+      return await Promise.race([echo, patience]);
+    } catch {
+      return undefined;
     } finally {
-      patience.abort();
+      over.abort();
     }
   }
 

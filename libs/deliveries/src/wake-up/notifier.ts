@@ -34,6 +34,10 @@ export class Notifier {
     if (this.pending.size > 0 && !this.timer && !this.sending) this.send();
   }
 
+  async say(payload: string): Promise<void> {
+    await this.database.query('deliveries_notify', notifySql, [this.channel, payload]);
+  }
+
   /** Sends what waits and resolves when it is sent, or could not be. */
   async flush(): Promise<void> {
     clearTimeout(this.timer);
@@ -48,8 +52,7 @@ export class Notifier {
     const work = [...this.pending.values()];
     this.pending.clear();
     const payload = encodeNotification({ from: this.from, work });
-    this.sending = this.database
-      .query('deliveries_notify', notifySql, [this.channel, payload])
+    this.sending = this.say(payload)
       // Polls find what nobody was told of.
       .then(
         () => undefined,

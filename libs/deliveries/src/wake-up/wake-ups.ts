@@ -51,7 +51,15 @@ export class WakeUps {
       if (notification.work === 'any') wakeAll();
       else for (const work of notification.work) wakeFor(work);
     };
-    this.listener = new Listener(this.listen, notificationChannel(this.schema), this.name, take, wakeAll, this.pace);
+    this.listener = new Listener(
+      this.listen,
+      notificationChannel(this.schema),
+      this.name,
+      (payload) => this.notifier.say(payload),
+      take,
+      wakeAll,
+      this.pace,
+    );
     this.listener.start();
   }
 
