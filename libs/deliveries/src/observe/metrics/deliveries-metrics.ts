@@ -1,4 +1,4 @@
-import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
+import type { OnApplicationBootstrap, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import type { Registry } from 'prom-client';
 import { DeliveriesOptionsError } from '../../errors';
 import type { QueueCounter } from '../queue-counter';
@@ -15,7 +15,7 @@ export interface MetricsOptions {
 }
 
 /** Shows what this application's deliveries do in a prom-client registry, from its start until it is closed. */
-export class DeliveriesMetrics implements OnApplicationBootstrap, OnApplicationShutdown {
+export class DeliveriesMetrics implements OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown {
   private readonly added: (typeof metricDefinitions)[number][] = [];
 
   /** @param registry undefined when metrics are off */
@@ -26,8 +26,11 @@ export class DeliveriesMetrics implements OnApplicationBootstrap, OnApplicationS
     private readonly counter: QueueCounter,
   ) {}
 
-  /** @throws DeliveriesOptionsError when the registry has a metric of the same name */
-  onApplicationBootstrap(): void {
+  /**
+   * Before anything is started: a start that fails here leaves nothing running.
+   * @throws DeliveriesOptionsError when the registry has a metric of the same name
+   */
+  onModuleInit(): void {
     if (!this.registry) return;
     try {
       for (const definition of metricDefinitions) {
@@ -39,7 +42,10 @@ export class DeliveriesMetrics implements OnApplicationBootstrap, OnApplicationS
       this.onApplicationShutdown();
       throw error;
     }
-    this.counter.start();
+  }
+
+  onApplicationBootstrap(): void {
+    if (this.registry) this.counter.start();
   }
 
   onApplicationShutdown(): void {
