@@ -8,13 +8,14 @@ import { AccountsModule } from './accounts/accounts.module';
 import { ReplicaName, type Configuration } from './configuration';
 import { databaseOptions, openDatabase } from './database';
 import { ObservabilityModule } from './observability/observability.module';
+import { operatorRoutes } from './operators/operator.guard';
 import { PartnersModule } from './partners/partners.module';
 import { StartPageController } from './start-page/start-page.controller';
 
 @Global()
 @Module({})
 export class AppModule {
-  static forRoot({ databaseUrl, replica, deliveries, outboundHttp }: Configuration): DynamicModule {
+  static forRoot({ databaseUrl, replica, operatorToken, deliveries, outboundHttp }: Configuration): DynamicModule {
     const registry = new Registry();
     return {
       module: AppModule,
@@ -25,7 +26,12 @@ export class AppModule {
         }),
         ScheduleModule.forRoot(),
         // One command is to bring everything up, also with NODE_ENV=production, where `migrate` is off by default.
-        DeliveriesModule.forRoot({ migrate: true, metrics: { registry }, ...deliveries }),
+        DeliveriesModule.forRoot({
+          migrate: true,
+          metrics: { registry },
+          ...(operatorToken && { admin: operatorRoutes(operatorToken) }),
+          ...deliveries,
+        }),
         OutboundHttpModule.forRoot({ isGlobal: true, ...outboundHttp }),
         ObservabilityModule.forRoot(registry),
         AccountsModule,

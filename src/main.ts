@@ -7,7 +7,7 @@ import { addresses } from './start-page/start-page.controller';
 
 /** Serves the application until SIGINT or SIGTERM. */
 async function main(): Promise<void> {
-  const { databaseUrl, port, replica } = readEnvironment(process.env);
+  const { databaseUrl, port, replica, operatorToken } = readEnvironment(process.env);
   let postgres: EmbeddedPostgres | undefined;
   let application: Application | undefined;
   await endInOrder({
@@ -16,12 +16,9 @@ async function main(): Promise<void> {
         print('Starting PostgreSQL in .data/postgres ...');
         postgres = await startEmbeddedPostgres({ directory: '.data/postgres', database: 'reference' });
       }
-      application = await startApplication({ databaseUrl: databaseUrl ?? postgres!.url, replica }, port, [
-        'warn',
-        'error',
-        'fatal',
-      ]);
-      print(started(application.url, postgres));
+      const configuration = { databaseUrl: databaseUrl ?? postgres!.url, replica, operatorToken };
+      application = await startApplication(configuration, port, ['warn', 'error', 'fatal']);
+      print(started(application.url, postgres, process.env.OPERATOR_TOKEN ? undefined : operatorToken));
     },
     stop: async () => {
       await application?.close();
@@ -30,8 +27,12 @@ async function main(): Promise<void> {
   });
 }
 
-function started(url: string, postgres: EmbeddedPostgres | undefined): string {
-  const lines = addresses.map(({ path, what }) => `  ${(url + path).padEnd(38)}${what}`);
+/** @param newToken for operators, when the environment has none */
+function started(url: string, postgres: EmbeddedPostgres | undefined, newToken: string | undefined): string {
+  const width = Math.max(...addresses.map(({ path }) => (url + path).length)) + 2;
+  const lines = addresses.map(({ path, what }) => `  ${(url + path).padEnd(width)}${what}`);
+  if (newToken)
+    lines.push('', `Operators log in with their name, and ${newToken} as password (OPERATOR_TOKEN sets it).`);
   if (postgres) {
     lines.push('', 'The database, for psql or for "npm run deliveries -- migrate --status":');
     lines.push(`  DATABASE_URL=${postgres.url}`);

@@ -5,10 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { currentVersion } from 'nest-deliveries/migrations';
 import { Client } from 'pg';
 import { startApplication } from '../../src/application';
+import { readEnvironment } from '../../src/configuration';
 import { post } from '../../src/demo/api';
 import { createTestCa } from '../../src/demo/certificates';
 import { deliveriesSql, type StoredDelivery } from '../../src/demo/facts';
 import { startReceiver } from '../../src/demo/receiver';
+import { addresses as pages } from '../../src/start-page/start-page.controller';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 import { endOf, runTs, spawnTs, type TsChildEnd } from '../support/ts-child';
 
@@ -57,6 +59,8 @@ const waiting = (database: TestDatabase, count: number, text = ''): Promise<void
 const migrate = (url: string | undefined, ...args: string[]): Promise<TsChildEnd> =>
   runTs('src/cli.ts', { args: ['migrate', ...args], env: { DATABASE_URL: url } });
 
+const operatorToken = 'known-to-operators';
+
 /** A replica as `npm start` runs it. */
 class Served {
   readonly child: ChildProcess;
@@ -64,7 +68,7 @@ class Served {
   private output = '';
 
   constructor(url: string) {
-    this.child = spawnTs('src/main.ts', { env: { DATABASE_URL: url, PORT: '0' } });
+    this.child = spawnTs('src/main.ts', { env: { DATABASE_URL: url, PORT: '0', OPERATOR_TOKEN: operatorToken } });
     this.end = endOf(this.child);
     this.child.stdout?.on('data', (text: string) => (this.output += text));
   }
@@ -102,15 +106,20 @@ describe('BL-105: six replicas and the command migrate, at once on an empty data
     await libraries.query('ROLLBACK');
     expect(await command).toMatchObject({ code: 0, stderr: '' });
     const addresses = await Promise.all(replicas.map((replica) => replica.addresses()));
-    expect(addresses.map((each) => each.length)).toEqual(Array.from({ length: 6 }, () => 6));
+    expect(addresses.map((each) => each.length)).toEqual(Array.from({ length: 6 }, () => pages.length));
     const versions = await database.query('SELECT version FROM deliveries.schema_migrations');
     expect(versions).toHaveLength(currentVersion);
     expect(await database.query('SELECT FROM application_migrations')).toHaveLength(1);
   });
 
   it('the addresses that a replica names are served', async () => {
-    const answers = await Promise.all((await replicas[0]!.addresses()).map((address) => fetch(address)));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
+    const addresses = await replicas[0]!.addresses();
+    const login = `Basic ${btoa(`ada:${operatorToken}`)}`;
+    const answers = await Promise.all(addresses.map((each) => fetch(each, { headers: { authorization: login } })));
+    expect(answers.map(({ status }) => status)).toEqual(addresses.map(() => 200));
+    const strangers = await Promise.all(addresses.map((each) => fetch(each)));
+    const closed = pages.map(({ path }) => (path.startsWith('/admin') ? 401 : 200));
+    expect(strangers.map(({ status }) => status)).toEqual(closed);
     const page = await answers[0]!.text();
     for (const path of ['/api', '/accounts', '/partners', '/metrics', '/health/ready'])
       expect(page).toContain(`href="${path}"`);
@@ -202,6 +211,15 @@ describe('the command migrate', () => {
 });
 
 describe('the application', () => {
+  it('opens no door to operators in production without a token, and takes none that could be guessed', () => {
+    expect(readEnvironment({ NODE_ENV: 'production' }).operatorToken).toBeUndefined();
+    const [one, other] = [readEnvironment({}), readEnvironment({})];
+    expect(one.operatorToken).toMatch(/^[\w-]{16}$/);
+    expect(one.operatorToken).not.toBe(other.operatorToken);
+    expect(() => readEnvironment({ OPERATOR_TOKEN: 'hunter2' })).toThrow(/^OPERATOR_TOKEN must be 16 to 200 letters/);
+    expect(() => readEnvironment({ OPERATOR_TOKEN: 'hunter2' })).not.toThrow(/hunter2/);
+  });
+
   it('tells partners of accounts that were committed, and refuses what it cannot use with a sentence', async () => {
     const database = await emptyDatabase();
     const ca = await createTestCa();
