@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { failed, QueueCounter, retry, skipped, succeeded, type DeliveriesOptions } from 'nest-deliveries';
 import { Registry } from 'prom-client';
@@ -256,6 +258,44 @@ it('reads what it counts from indexes alone', async () => {
   // 15,000 rows are counted; a visit to each would be as many buffers.
   expect(plan.buffers).toBeLessThan(400);
   expect(await counted()).toMatchObject({ [pending]: 15_000 });
+});
+
+it('exports what the dashboard, the alert rules and the guide speak of, and they leave nothing out', async () => {
+  await start({ workers: 0 });
+  await app.cleaner.runOnce();
+  await counted();
+  const exported = (await registry.getMetricsAsJSON()).map(({ name }) => name).toSorted();
+  expect(exported.length).toBeGreaterThan(10);
+  const text = (file: string): string => readFileSync(join(__dirname, '../../docs', file), 'utf8');
+  const named = (file: string): string[] => {
+    // Alerts and labels are written otherwise: what begins like this is a metric.
+    const names = text(file).matchAll(/\bdeliveries_[a-z_]+/g);
+    return [...new Set([...names].map(([name]) => name.replace(/_(bucket|sum|count)$/, '')))].toSorted();
+  };
+  expect(named('observability/grafana-dashboard.json')).toEqual(exported);
+  expect(named('observe.md')).toEqual(exported);
+  const alerted = named('observability/alert-rules.yml');
+  expect(alerted.filter((name) => !exported.includes(name))).toEqual([]);
+
+  // Values of labels, too, are those that are exported.
+  const samples = Object.keys(await samplesOf(registry)).join('\n');
+  const exact =
+    text('observability/alert-rules.yml') + text('observability/grafana-dashboard.json').replaceAll('\\"', '"');
+  const asked = [...exact.matchAll(/\b(outcome|state|kind)=~?"([a-z_|]+)"/g)];
+  expect(asked.length).toBeGreaterThan(5);
+  for (const [, label, values] of asked)
+    for (const value of values!.split('|')) expect(samples).toContain(`${label}="${value}"`);
+
+  // Each alert of the rules is in the table of their README.
+  const alerts = [...text('observability/alert-rules.yml').matchAll(/- alert: (\w+)/g)].map(([, name]) => name);
+  const described = [...text('observability/README.md').matchAll(/^\| `(Deliveries\w+)`/gm)].map(([, name]) => name);
+  expect(described).toEqual(alerts);
+
+  const { panels } = JSON.parse(text('observability/grafana-dashboard.json')) as {
+    panels: { id: number; type: string; targets?: object[] }[];
+  };
+  expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+  expect(panels.filter(({ type, targets }) => type !== 'row' && !targets?.length)).toEqual([]);
 });
 
 interface PlanNode {
