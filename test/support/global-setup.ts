@@ -3,6 +3,7 @@ import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { deliveriesMigrations } from '../../migrations';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/embedded-postgres';
+import { unpackChromium } from '../browser/support/unpack-chromium';
 import { databaseUrl, TEMPLATE } from './test-database';
 
 declare global {
@@ -11,14 +12,14 @@ declare global {
 
 /**
  * One server for the whole run: `TEST_DATABASE_URL` (a superuser's or one with CREATEDB) or an embedded one without
- * durability. The workers get its address as `TEST_PG_ADMIN_URL`.
+ * durability. The workers get its address as `TEST_PG_ADMIN_URL`, and a Chromium as `TEST_CHROMIUM`.
  */
 export default async function globalSetup(): Promise<void> {
   const own = process.env.TEST_DATABASE_URL;
   globalThis.testServer = own ? undefined : await startEmbeddedPostgres({ settings: { max_connections: '300' } });
   const adminUrl = own ?? globalThis.testServer?.url ?? '';
   process.env.TEST_PG_ADMIN_URL = adminUrl;
-  await prepareTemplate(adminUrl);
+  await Promise.all([prepareTemplate(adminUrl), unpackChromium()]);
 }
 
 /** Makes the template anew. Migrations of the libraries and of the application are run here, in the template. */

@@ -12,6 +12,7 @@ import {
 import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
 import { SchedulerRegistry } from '@nestjs/schedule';
 import { DataSource } from 'typeorm';
+import { dashboardProviders } from './dashboard.providers';
 import { connectionOptionsOf, postgresOptionsOf } from './database/connection-options';
 import { WorkerDatabase } from './database/worker-database';
 import { DeliveryCleaner } from './clean-up/delivery-cleaner';
@@ -108,6 +109,7 @@ function build(
     controllers: admin.controllers ?? [],
     providers: [
       ...(admin.providers ?? []),
+      ...(adminOptions && adminOptions.dashboard !== false ? dashboardProviders(optionsToken) : []),
       options,
       {
         provide: dataSourceToken,

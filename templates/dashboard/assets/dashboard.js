@@ -43,7 +43,7 @@
       failedSince ??= new Date().toLocaleTimeString();
       say('failing', `Not renewed since ${failedSince}`);
     }
-    timer = setTimeout(renew, every);
+    timer = setTimeout(() => void renew(), every);
   }
 
   let failedSince;
@@ -63,7 +63,7 @@
     });
     // Nobody looks: nothing is asked. Somebody looks again: it is asked at once.
     document.addEventListener('visibilitychange', () => (document.hidden ? pauseRenewal() : void renew()));
-    timer = setTimeout(renew, every);
+    timer = setTimeout(() => void renew(), every);
   }
 
   /** Makes `here` like `there` in place, so that focus, selection, open parts and scrolling stay as they are. */

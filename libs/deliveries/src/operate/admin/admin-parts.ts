@@ -8,6 +8,7 @@ import {
 } from '@nestjs/common';
 import { resolveAdminOptions, type AdminOptions, type ResolvedAdminOptions } from './admin-options';
 import { DeliveriesAdminController } from './api/admin.controller';
+import { dashboardController } from '../dashboard/dashboard.controller';
 import { EntranceGuard } from './entrance.guard';
 import { ErrorsInterceptor } from './errors.interceptor';
 import { Operators } from './operators';
@@ -20,7 +21,10 @@ export function adminParts(
   const resolved = resolveAdminOptions(options);
   return {
     imports: resolved.imports,
-    controllers: resolved.api ? [guardedController(resolved)] : [],
+    controllers: [
+      ...(resolved.api ? [guardedController(resolved)] : []),
+      ...(resolved.dashboard ? [dashboardController(resolved)] : []),
+    ],
     providers: [{ provide: Operators, useValue: new Operators(resolved) }],
   };
 }

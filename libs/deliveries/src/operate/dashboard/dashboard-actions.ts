@@ -1,4 +1,5 @@
 import { DeliveryStateError, InvalidRequestError } from '../../errors';
+import type { Operator } from '../admin/operators';
 import type { BulkRetryOptions } from '../bulk/bulk-view';
 import type { DeliveryOperations } from '../delivery-operations';
 import type { Answer } from './answer';
@@ -6,7 +7,6 @@ import { operationOf, type DashboardPages } from './dashboard-pages';
 import { bulkGoesOnPage, pauseLengths } from './pages/confirm-page';
 import { deliveryHref, listHref } from './pages/links';
 import { refusalNotice } from './pages/notices';
-import type { Operator } from './operator';
 import { conditionsOf, onlyOne } from './request/list-query';
 
 /** Deliveries that one request changes at most, so that its answer comes while somebody still waits for it. */

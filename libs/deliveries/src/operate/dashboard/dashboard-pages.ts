@@ -2,6 +2,8 @@ import { InvalidRequestError } from '../../errors';
 import type { AuditFilter } from '../audit/audit-view';
 import type { BulkOperation } from '../bulk/bulk-view';
 import type { DeliveryOperations } from '../delivery-operations';
+import type { ChannelStats } from '../overview/overview-view';
+import type { PauseView } from '../pauses/pause-view';
 import type { Answer } from './answer';
 import { auditPage } from './pages/audit-page';
 import { chartRanges } from './pages/chart';
@@ -39,7 +41,7 @@ export class DashboardPages {
     const failing = stats.channels.some(({ failed }) => failed.count > 0);
     const failures = failing ? await this.operations.list({ status: 'failed', limit: sampledFailures }) : undefined;
     const page = overviewPage({
-      stats,
+      channels: stats.channels.map((each) => withPauses(each, pauses)),
       throughput,
       range,
       pauses,
@@ -103,6 +105,15 @@ export class DashboardPages {
     if (channel === '') throw new InvalidRequestError('channel', 'must say which channel to pause');
     return { page: pauseConfirmPage(channel, onlyOne(query, 'lane') || undefined) };
   }
+}
+
+/** Statistics may be two seconds old; who has just paused a channel is to see it paused. */
+function withPauses(stats: ChannelStats, pauses: readonly PauseView[]): ChannelStats {
+  // As many as are given at most: others may be missing.
+  if (pauses.length >= 1_000) return stats;
+  const own = pauses.filter(({ channel }) => channel === stats.channel);
+  const whole = own.filter(({ lane }) => lane === null);
+  return { ...stats, pauses: whole, pausedLanes: own.length - whole.length };
 }
 
 /** @throws InvalidRequestError */

@@ -11,31 +11,6 @@ import { foreignForm, problemOf, unexpected } from './request/problems';
 import { queryOfRequest, rootOf, type IncomingRequest } from './request/request';
 import { formToken, whyForeign } from './request/same-site';
 
-/** Nothing but this package's own script and sheet, from where the page came from; shown in no frame. */
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "connect-src 'self'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-  "base-uri 'none'",
-].join('; ');
-
-const always = {
-  'Content-Security-Policy': policy,
-  'X-Content-Type-Options': 'nosniff',
-  'X-Frame-Options': 'DENY',
-  'Cross-Origin-Opener-Policy': 'same-origin',
-  'Cross-Origin-Resource-Policy': 'same-origin',
-  // `no-referrer` would make browsers send forms with the origin `null`.
-  'Referrer-Policy': 'same-origin',
-  'X-Robots-Tag': 'noindex',
-} as const;
-
-const notKept = 'no-store';
-
 /** Answers requests on whatever platform the host runs on: through Nest's adapter, and past its interceptors. */
 export class DashboardResponder {
   private readonly logger = new Logger('Deliveries');
@@ -72,22 +47,18 @@ export class DashboardResponder {
 
   /** @param where relative to the address of the request */
   goTo(response: unknown, where: string): void {
-    this.send(response, 303, '', { ...always, 'Cache-Control': notKept, Location: where });
+    this.send(response, 303, '', { Location: where });
   }
 
   asset(response: unknown, name: string): void {
     const asset = this.assets.byName(name);
     if (!asset) {
-      this.send(response, 404, 'There is no such file.', {
-        ...always,
-        'Cache-Control': notKept,
-        'Content-Type': 'text/plain; charset=utf-8',
-      });
+      this.send(response, 404, 'There is no such file.', { 'Content-Type': 'text/plain; charset=utf-8' });
       return;
     }
     // Its name changes with its content; private, since it lies behind the guards like everything here.
     const headers = { 'Cache-Control': 'private, max-age=31536000, immutable', 'Content-Type': asset.type };
-    this.send(response, 200, asset.content, { ...always, ...headers });
+    this.send(response, 200, asset.content, headers);
   }
 
   private answer(request: IncomingRequest, response: unknown, root: string, answer: Answer): void {
@@ -99,11 +70,7 @@ export class DashboardResponder {
     const { token, cookie } = formToken(request);
     const html = this.render(page.template, { ...page.model, frame: frameOf(page, this.assets, { root, token }) });
     if (cookie !== undefined) this.host.httpAdapter.appendHeader(response, 'Set-Cookie', cookie);
-    this.send(response, status, html, {
-      ...always,
-      'Cache-Control': notKept,
-      'Content-Type': 'text/html; charset=utf-8',
-    });
+    this.send(response, status, html, { 'Content-Type': 'text/html; charset=utf-8' });
   }
 
   private send(response: unknown, status: number, body: string, headers: Readonly<Record<string, string>>): void {

@@ -1,10 +1,11 @@
 import { Controller, Get, Inject, Param, Post, Req, Res, UseGuards, VERSION_NEUTRAL, type Type } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
-import type { AdminOptions } from '../admin/admin-options';
+import type { ResolvedAdminOptions } from '../admin/admin-options';
+import { ApiExcludeController } from '../admin/api/open-api';
+import { Operators, type Operator } from '../admin/operators';
 import { DashboardActions } from './dashboard-actions';
 import { DashboardPages } from './dashboard-pages';
 import { DashboardResponder } from './dashboard-responder';
-import { OperatorReader, type Operator } from './operator';
+import { HeadersGuard } from './headers.guard';
 import { baseOf, formOf, queryOfRequest, type IncomingRequest } from './request/request';
 
 /**
@@ -16,7 +17,7 @@ abstract class DashboardRoutes {
     @Inject(DashboardPages) private readonly pages: DashboardPages,
     @Inject(DashboardActions) private readonly actions: DashboardActions,
     @Inject(DashboardResponder) private readonly responder: DashboardResponder,
-    @Inject(OperatorReader) private readonly operators: OperatorReader,
+    @Inject(Operators) private readonly operators: Operators,
   ) {}
 
   @Get()
@@ -105,11 +106,11 @@ abstract class DashboardRoutes {
 }
 
 /** The dashboard below a path, behind the guards: Nest asks them before each of its routes. */
-export function dashboardController(path: string, guards: AdminOptions['guards']): Type {
+export function dashboardController({ path, guards }: Pick<ResolvedAdminOptions, 'path' | 'guards'>): Type {
   // Browsers cannot send the header by which a host may tell versions apart.
   @ApiExcludeController()
   @Controller({ path, version: VERSION_NEUTRAL })
-  @UseGuards(...guards)
+  @UseGuards(HeadersGuard, ...guards)
   class DashboardController extends DashboardRoutes {}
   return DashboardController;
 }

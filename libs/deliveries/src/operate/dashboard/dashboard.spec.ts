@@ -84,7 +84,7 @@ const machinery = (over: Partial<MachineryFacts> = {}): MachineryFacts => ({
   wakeUps: 'listening',
   cleanUpInterval: 10 * minute,
   cleanedUpAt: before(minute),
-  startedAt: before(60 * minute),
+  cleanUpIdleFor: minute,
   sends: ['webhooks'],
   ...over,
 });
@@ -215,11 +215,11 @@ describe('attention', () => {
   });
 
   it('names machinery that does not run', () => {
-    expect(titles({}, { wakeUps: 'deaf', cleanedUpAt: before(40 * minute) })).toEqual([
+    expect(titles({}, { wakeUps: 'deaf', cleanUpIdleFor: 31 * minute })).toEqual([
       expect.stringContaining('Notifications do not arrive'),
       expect.stringContaining('Clean-up has not run'),
     ]);
-    expect(titles({}, { cleanUpInterval: undefined, cleanedUpAt: undefined })).toEqual([]);
+    expect(titles({}, { cleanUpInterval: undefined, cleanUpIdleFor: 31 * minute })).toEqual([]);
   });
 });
 
@@ -407,7 +407,7 @@ describe('templates', () => {
   const pages: Record<string, Page> = {
     overview: overviewPage({
       ...facts,
-      stats: { at: before(0), channels: [channel({ channel: markup, pauses: [pause], failed: counted })] },
+      channels: [channel({ channel: markup, pauses: [pause], failed: counted })],
       pauses: [pause, { ...pause, lane: markup, until: before(-minute) }],
       failures: [hostile],
       notice,
@@ -415,7 +415,7 @@ describe('templates', () => {
     'empty overview': overviewPage({
       ...facts,
       throughput: { ...throughput(), channels: [] },
-      stats: { at: before(0), channels: [] },
+      channels: [],
       pauses: [],
       failures: [],
       notice: undefined,

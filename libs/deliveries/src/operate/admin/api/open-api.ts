@@ -2,7 +2,14 @@ import type * as Swagger from '@nestjs/swagger';
 
 type Decorators = Pick<
   typeof Swagger,
-  'ApiBody' | 'ApiOkResponse' | 'ApiOperation' | 'ApiProperty' | 'ApiQuery' | 'ApiResponse' | 'ApiTags'
+  | 'ApiBody'
+  | 'ApiExcludeController'
+  | 'ApiOkResponse'
+  | 'ApiOperation'
+  | 'ApiProperty'
+  | 'ApiQuery'
+  | 'ApiResponse'
+  | 'ApiTags'
 >;
 
 const nothing = () => (): void => undefined;
@@ -14,9 +21,18 @@ function load(): Decorators {
     return require('@nestjs/swagger') as typeof Swagger;
   } catch (error) {
     if ((error as { code?: unknown }).code !== 'MODULE_NOT_FOUND') throw error;
-    const names = ['Body', 'OkResponse', 'Operation', 'Property', 'Query', 'Response', 'Tags'];
+    const names = ['Body', 'ExcludeController', 'OkResponse', 'Operation', 'Property', 'Query', 'Response', 'Tags'];
     return Object.fromEntries(names.map((name) => [`Api${name}`, nothing])) as unknown as Decorators;
   }
 }
 
-export const { ApiBody, ApiOkResponse, ApiOperation, ApiProperty, ApiQuery, ApiResponse, ApiTags } = load();
+export const {
+  ApiBody,
+  ApiExcludeController,
+  ApiOkResponse,
+  ApiOperation,
+  ApiProperty,
+  ApiQuery,
+  ApiResponse,
+  ApiTags,
+} = load();

@@ -66,7 +66,7 @@ const verbs = { retry: 'Retry', cancel: 'Cancel' } as const;
 
 const bulkFacts = {
   retry: [
-    'Counted are those that can be retried: failed ones, and cancelled ones if that is the status asked for.',
+    'Counted are those that can be retried: failed ones, and cancelled ones where the status, or a selection, asks for them.',
     'What comes to fit after this count is left alone.',
   ],
   cancel: [

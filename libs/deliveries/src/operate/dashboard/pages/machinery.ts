@@ -7,10 +7,10 @@ export interface MachineryFacts {
   readonly wakeUps: 'off' | 'connecting' | 'listening' | 'deaf';
   /** Undefined: this process cleans up only when it is told to. In ms. */
   readonly cleanUpInterval: number | undefined;
-  /** When this process last came to the end of a clean-up; undefined before the first. */
+  /** When a clean-up of this process last went through; undefined before the first. */
   readonly cleanedUpAt: Date | undefined;
-  /** When this process started. */
-  readonly startedAt: Date;
+  /** Since when no clean-up of this process has ended, well or because another process was cleaning up; in ms. */
+  readonly cleanUpIdleFor: number;
   /** Channels that this process sends. */
   readonly sends: readonly string[];
 }
@@ -55,14 +55,15 @@ const wakeUpsView = {
   off: { state: idle('Off'), text: 'Polling serves; the option listen is off.' },
 } as const;
 
-/** Late is what has not come to its end within three intervals: one is skipped while another replica cleans up. */
-function cleanUpView({ cleanUpInterval, cleanedUpAt, startedAt }: MachineryFacts, now: number): Machinery['cleanUp'] {
+/** Late is what met nothing but errors for three intervals. */
+function cleanUpView(
+  { cleanUpInterval, cleanedUpAt, cleanUpIdleFor }: MachineryFacts,
+  now: number,
+): Machinery['cleanUp'] {
   if (cleanUpInterval === undefined) return { state: 'off', text: 'This process cleans up only when it is told to.' };
-  const every = `every ${durationText(cleanUpInterval)}`;
-  const since = now - (cleanedUpAt ?? startedAt).getTime();
-  const text = cleanedUpAt
-    ? `Last came to its end ${timeView(cleanedUpAt, now).text}; ${every}.`
-    : `Not since this process started ${timeView(startedAt, now).text}; ${every}.`;
-  if (since > 3 * cleanUpInterval) return { state: 'late', text };
+  const text = `${
+    cleanedUpAt ? `Last went through ${timeView(cleanedUpAt, now).text}` : 'Not since this process started'
+  }; every ${durationText(cleanUpInterval)}.`;
+  if (cleanUpIdleFor > 3 * cleanUpInterval) return { state: 'late', text };
   return { state: cleanedUpAt ? 'ran' : 'soon', text };
 }

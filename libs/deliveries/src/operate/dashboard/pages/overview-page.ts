@@ -1,5 +1,5 @@
 import type { DeliverySummary } from '../../delivery-view';
-import type { ChannelStats, ChannelThroughput, QueueStats, Throughput } from '../../overview/overview-view';
+import type { ChannelStats, ChannelThroughput, Throughput } from '../../overview/overview-view';
 import type { PauseView } from '../../pauses/pause-view';
 import { attention } from './attention';
 import { pauseReason, pauseText } from './pause-text';
@@ -11,7 +11,7 @@ import type { StatusView } from './status-view';
 import { cappedText, numberText, percentText, timeView } from './words';
 
 export interface OverviewFacts {
-  readonly stats: QueueStats;
+  readonly channels: readonly ChannelStats[];
   readonly throughput: Throughput;
   readonly range: ChartRange;
   readonly pauses: readonly PauseView[];
@@ -24,9 +24,8 @@ export interface OverviewFacts {
 
 /** How everything stands: first what needs somebody, then the numbers. */
 export function overviewPage(facts: OverviewFacts): Page {
-  const { stats, throughput, range, pauses, failures, now, notice } = facts;
+  const { channels, throughput, range, pauses, failures, now, notice } = facts;
   const machinery = machineryView(facts.machinery, now);
-  const { channels } = stats;
   const findings = attention({ channels, failures, machinery, now });
   const ended = endedOf(throughput.channels);
   const failed = sumCapped(channels.map((each) => each.failed));

@@ -1,4 +1,5 @@
-import { isOutage } from '../../../database/worker-database';
+import { HttpException } from '@nestjs/common';
+import { isUnreachable } from '../../../database/unreachable';
 import { DeliveryNotFoundError, DeliveryStateError, InvalidRequestError, RequestTimeoutError } from '../../../errors';
 import type { Problem } from '../pages/error-page';
 
@@ -9,6 +10,8 @@ export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof DeliveryStateError) return { status: 409, title: 'Not in this state', text, again: false };
   if (error instanceof InvalidRequestError) return { status: 400, title: 'Not understood', text, again: false };
   if (error instanceof RequestTimeoutError) return { status: 503, title: 'That took too long', text, again: true };
+  // What the host's own functions throw, such as one that does not know who asks.
+  if (error instanceof HttpException) return { status: error.getStatus(), title: 'Refused', text, again: false };
   if (isUnreachable(error)) {
     const down =
       'The database does not answer. Recorded deliveries are safe in it; workers go on by themselves when it is back.';
@@ -42,14 +45,3 @@ export const foreignForm = (why: 'other-site' | 'no-token'): Problem =>
           'refused, look whether the browser keeps cookies and whether the application reads forms (bodyParser).',
         again: false,
       };
-
-/** What drivers throw without a code when a connection cannot be had, or is lost. */
-const lost =
-  /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered)/;
-
-function isUnreachable(error: unknown): boolean {
-  const { code, message } = Object(error) as { code?: unknown; message?: unknown };
-  // Node's own mistakes, such as ERR_INVALID_ARG_TYPE, are programs' mistakes.
-  if (typeof code === 'string') return !code.startsWith('ERR_') && isOutage(error);
-  return typeof message === 'string' && lost.test(message);
-}
