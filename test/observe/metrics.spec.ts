@@ -4,12 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { failed, QueueCounter, retry, skipped, succeeded, type DeliveriesOptions } from 'nest-deliveries';
 import { Registry } from 'prom-client';
 import { ObserverDatabase } from '../../libs/deliveries/src/observe/observer-database';
-import { pendingSql } from '../../libs/deliveries/src/observe/pending.sql';
 import { enqueue, enqueueOne } from '../faults/support/enqueue';
 import { gate, until } from '../faults/support/facts';
 import { scriptedChannel, type ScriptedChannel } from '../faults/support/scripted-channel';
 import { startDeliveriesApp, type DeliveriesApp } from '../support/deliveries-app';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
+import { countedIndexes, fillPending, planOfCount } from './support/count-plan';
 import { samplesOf, type Samples } from './support/samples';
 
 let database: TestDatabase;
@@ -237,23 +237,9 @@ it('shows what clean-up did, and when', async () => {
 
 it('reads what it counts from indexes alone', async () => {
   await start({ workers: 0 });
-  // Rows of a commit that is not on the disk yet are not yet visible to all, and a vacuum passes them over.
-  await database.query('SET synchronous_commit TO on');
-  await database.query(
-    `INSERT INTO deliveries.deliveries (id, event_id, channel, destination, payload, status, ordering_key, ordinal, due_at, created_at, settled_at, lane)
-     SELECT gen_random_uuid(), gen_random_uuid(), 'mail', 'd', '{}', CASE WHEN n % 4 = 0 THEN 'succeeded' ELSE 'pending' END,
-            CASE WHEN n % 2 = 0 THEN 'key ' || n % 100 END, CASE WHEN n % 2 = 0 THEN n END, now(), now(),
-            CASE WHEN n % 4 = 0 THEN now() END, CASE WHEN n % 3 = 0 THEN 'lane ' || n % 10 ELSE '' END
-       FROM generate_series(1, 20000) n`,
-  );
-  await database.query('VACUUM ANALYZE deliveries.deliveries');
-  const plan = await planOfCount('mail');
-  expect([...new Set(plan.indexes)].toSorted()).toEqual([
-    'deliveries_due_idx',
-    'deliveries_lanes_idx',
-    'deliveries_unfinished_idx',
-    'delivery_pauses_pkey',
-  ]);
+  await fillPending(database, 20_000);
+  const plan = await planOfCount(app, 'mail');
+  expect(plan.indexes).toEqual(countedIndexes);
   expect(plan.types).not.toContain('Seq Scan');
   // 15,000 rows are counted; a visit to each would be as many buffers.
   expect(plan.buffers).toBeLessThan(400);
@@ -297,31 +283,3 @@ it('exports what the dashboard, the alert rules and the guide speak of, and they
   expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
   expect(panels.filter(({ type, targets }) => type !== 'row' && !targets?.length)).toEqual([]);
 });
-
-interface PlanNode {
-  readonly 'Node Type': string;
-  readonly 'Index Name'?: string;
-  readonly 'Shared Hit Blocks': number;
-  readonly 'Shared Read Blocks': number;
-  readonly Plans?: readonly PlanNode[];
-}
-
-/** Which indexes the count goes through, and how many buffers it looks at. */
-async function planOfCount(channel: string): Promise<{ indexes: string[]; types: string[]; buffers: number }> {
-  const text = pendingSql('deliveries').replaceAll('$1', `'${channel}'`);
-  const [rows] = await app.module
-    .get(ObserverDatabase)
-    .read<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`, [], 10_000);
-  const root = rows!['QUERY PLAN'][0].Plan;
-  const nodes: PlanNode[] = [];
-  const visit = (node: PlanNode): void => {
-    nodes.push(node);
-    node.Plans?.forEach(visit);
-  };
-  visit(root);
-  return {
-    indexes: nodes.flatMap((node) => node['Index Name'] ?? []),
-    types: nodes.map((node) => node['Node Type']),
-    buffers: root['Shared Hit Blocks'] + root['Shared Read Blocks'],
-  };
-}
