@@ -16,7 +16,7 @@ export interface Arguments {
 }
 
 /** What `--quick` leaves out, unless `--only` names it: it draws and judges nothing. */
-const onlyInFull = ['curves'];
+export const onlyInFull: readonly string[] = ['curves'];
 
 /** @throws Error that says which argument, and what it takes */
 export function readArguments(args: readonly string[]): Arguments {

@@ -1,11 +1,11 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readArguments, usage, type Arguments } from './arguments';
-import type { Measurement, Run } from './part';
+import type { Run } from './part';
 import { parts } from './parts/parts';
 import { profileDrain } from './parts/profile';
 import { Stage } from './queue/stage';
-import { machine, missedOf, type Result } from './report/result';
+import { machine, missedOf, othersOf, type Result } from './report/result';
 import { textReport } from './report/text-report';
 import { writeDocs } from './report/write-docs';
 
@@ -30,7 +30,7 @@ async function measure({ names, quick, rounds, profile }: Arguments): Promise<Re
     stage: () => (stage ??= Stage.open(join(folder, 'contenders.log'))),
     progress,
   };
-  const measured: Measurement[] = [];
+  const measured: Result['measured'][number][] = [];
   const ratios: Record<string, number> = {};
   let profiled: Result['profile'];
   let opened: Stage | undefined;
@@ -38,7 +38,7 @@ async function measure({ names, quick, rounds, profile }: Arguments): Promise<Re
     for (const part of parts.filter(({ name }) => names.includes(name))) {
       progress(`${part.name}: ${part.about}`);
       const report = await part.run(run);
-      measured.push(...report.measured);
+      measured.push(...report.measured.map((row) => ({ ...row, part: part.name })));
       Object.assign(ratios, report.ratios);
     }
     if (profile) profiled = await profileDrain(run, folder);
@@ -56,6 +56,7 @@ async function measure({ names, quick, rounds, profile }: Arguments): Promise<Re
     contenders: opened?.contenders ?? {},
     ratios,
     missed: missedOf(ratios),
+    others: othersOf(measured),
     measured,
     profile: profiled,
   };

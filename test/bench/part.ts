@@ -39,6 +39,9 @@ export interface Measurement {
   readonly each: readonly number[];
 }
 
+/** The figure that says how many cores others kept busy meanwhile. */
+export const OTHERS = 'cores of others';
+
 /** What a contender answers when it has run once, by name. */
 export type Figures = Readonly<Record<string, number>>;
 
@@ -88,10 +91,13 @@ function measurement(
   return { what, contender, figure, unit, median, least: Math.min(...each), most: Math.max(...each), each };
 }
 
-const shown = (figures: Figures, units: Readonly<Record<string, string>>): string =>
-  Object.entries(units)
-    .map(([figure, unit]) => `${figure} ${rounded(figures[figure] ?? Number.NaN)} ${unit}`)
-    .join(', ');
+function shown(figures: Figures, units: Readonly<Record<string, string>>): string {
+  const own = Object.entries(units).map(
+    ([figure, unit]) => `${figure} ${rounded(figures[figure] ?? Number.NaN)} ${unit}`,
+  );
+  const others = figures[OTHERS] ?? 0;
+  return [...own, ...(others > 0.2 ? [`others kept ${rounded(others)} cores busy`] : [])].join(', ');
+}
 
 /** The median of a figure of one contender divided by that of another. */
 export function ratio(

@@ -1,13 +1,13 @@
 import { each, queuePart } from './queue-part';
 
-const what = 'commit to handler, 20/s, two processes';
+export const latencyLine = 'commit to handler, 20/s, two processes';
 
 export const latencyPart = queuePart(
   'latency',
   'from a commit in one process to the handler in another',
   (run) => [
     {
-      what,
+      what: latencyLine,
       units: { p50: 'ms', p90: 'ms', p99: 'ms' },
       contenders: each(['ours', 'graphile-worker', 'pg-boss', 'pg-boss, notify'], {
         scenario: { kind: 'latency', rate: 20, seconds: run.quick ? 8 : 30 },
@@ -15,5 +15,5 @@ export const latencyPart = queuePart(
       rounds: run.rounds(2, 3),
     },
   ],
-  (of) => ({ latency_p50_vs_graphile: of(what, 'p50', 'graphile-worker', 'ours') }),
+  (of) => ({ latency_p50_vs_graphile: of(latencyLine, 'p50', 'graphile-worker', 'ours') }),
 );

@@ -12,24 +12,59 @@ const msPerTick = 10;
 
 /** Of a server on another machine, or on a system without /proc, the server's share is not known (NaN). */
 export async function cpuMeter(query: Query): Promise<CpuMeter> {
-  const [backend] = await query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-  const postmaster = statOf(backend!.pid)?.parent;
+  const postmaster = await postmasterOf(query);
   let node = process.cpuUsage();
   let postgres = 0;
   return {
     start() {
       node = process.cpuUsage();
-      postgres = ticksOf(postmaster);
+      postgres = serverTicks(postmaster);
     },
     stop() {
       const { user, system } = process.cpuUsage(node);
-      return { node: (user + system) / 1_000, postgres: (ticksOf(postmaster) - postgres) * msPerTick };
+      return { node: (user + system) / 1_000, postgres: (serverTicks(postmaster) - postgres) * msPerTick };
     },
   };
 }
 
+/** The process that started the server's processes; undefined where that cannot be known. */
+export async function postmasterOf(query: Query): Promise<number | undefined> {
+  const [backend] = await query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  return statOf(backend!.pid)?.parent;
+}
+
+/**
+ * How many cores others keep busy: whatever the machine does that neither this process, nor a child of it that has ended,
+ * nor the server does. @returns a function that tells it for the time since; NaN where it cannot be known
+ */
+export function watchOthers(postmaster: number | undefined): () => number {
+  const own = (): number => {
+    const self = statOf(process.pid);
+    return (self ? self.own + self.ended : Number.NaN) + serverTicks(postmaster);
+  };
+  const [busyBefore, ownBefore, began] = [busyTicks(), own(), performance.now()];
+  return () => {
+    const ticks = busyTicks() - busyBefore - (own() - ownBefore);
+    return Math.max(0, (ticks * msPerTick) / (performance.now() - began));
+  };
+}
+
+/** Of all cores; the first eight numbers of /proc/stat but the fourth and fifth, in which nothing was done (proc(5)). */
+function busyTicks(): number {
+  try {
+    const [user, nice, system, , , irq, softirq, steal] = readFileSync('/proc/stat', 'latin1')
+      .split('\n')[0]!
+      .split(/\s+/)
+      .slice(1)
+      .map(Number) as [number, number, number, number, number, number, number, number];
+    return user + nice + system + irq + softirq + steal;
+  } catch {
+    return Number.NaN;
+  }
+}
+
 /** Of a server: its living processes, and those that have ended, whose ticks their parent has. */
-function ticksOf(postmaster: number | undefined): number {
+function serverTicks(postmaster: number | undefined): number {
   const parent = postmaster === undefined ? undefined : statOf(postmaster);
   if (!parent) return Number.NaN;
   const children = readdirSync('/proc')

@@ -3,7 +3,9 @@ import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { startEmbeddedPostgres } from '../../../src/embedded-postgres';
-import type { Figures } from '../part';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { OTHERS, type Figures } from '../part';
+import { postmasterOf, watchOthers } from './cpu';
 import { Databases } from './databases';
 import { installPeers, type Peers } from './peers';
 import type { Preparation } from './preparation';
@@ -15,6 +17,11 @@ export interface Order {
   readonly scenario: Scenario;
   readonly prepare?: Preparation;
 }
+
+/** How long a run waits at most for others to leave the machine alone, in ms. */
+const patience = 5_000;
+/** Cores that others may keep busy while something is measured. */
+const quietCores = 0.3;
 
 /** As in production: durable, and with memory for the working set. */
 const settings = {
@@ -33,6 +40,7 @@ export class Stage {
     private readonly databases: Databases,
     private readonly endServer: () => Promise<void>,
     private readonly log: number,
+    private readonly postmaster: number | undefined,
     /** Version and settings of the server. */
     readonly server: Readonly<Record<string, string>>,
   ) {}
@@ -46,7 +54,8 @@ export class Stage {
     mkdirSync(join(logFile, '..'), { recursive: true });
     const log = openSync(logFile, 'w');
     const stop = async (): Promise<void> => own?.stop();
-    return new Stage(peers, new Databases(url), stop, log, await describe(url));
+    const { postmaster, described } = await describe(url);
+    return new Stage(peers, new Databases(url), stop, log, postmaster, described);
   }
 
   get contenders(): Readonly<Record<string, string>> {
@@ -57,15 +66,26 @@ export class Stage {
     const url = await this.databases.copyOf(JSON.stringify([contender, prepare]), async (template) => {
       await this.child('prepare', contender, template, prepare);
     });
+    await this.untilQuiet();
+    const others = watchOthers(this.postmaster);
     const figures = await this.child('measure', contender, url, scenario);
     if (!figures) throw new Error(`${contender} answered nothing to ${JSON.stringify(scenario)}`);
-    return figures;
+    return { ...figures, [OTHERS]: others() };
   }
 
   async close(): Promise<void> {
     await this.databases.dropAll();
     await this.endServer();
     closeSync(this.log);
+  }
+
+  /** Others may have a moment of work; who works all the time is not waited for, but told of. */
+  private async untilQuiet(): Promise<void> {
+    for (let waited = 0; waited < patience; waited += 500) {
+      const others = watchOthers(this.postmaster);
+      await sleep(500);
+      if (!(others() > quietCores)) return;
+    }
   }
 
   private async child(role: string, contender: string, url: string, order: object): Promise<Figures | undefined> {
@@ -79,7 +99,7 @@ export class Stage {
   }
 }
 
-async function describe(url: string): Promise<Record<string, string>> {
+async function describe(url: string) {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {
@@ -88,7 +108,10 @@ async function describe(url: string): Promise<Record<string, string>> {
       'SELECT name, current_setting(name) AS value FROM unnest($1::text[]) AS name',
       [names],
     );
-    return Object.fromEntries(rows.map(({ name, value }) => [name, value]));
+    return {
+      described: Object.fromEntries(rows.map(({ name, value }) => [name, value])),
+      postmaster: await postmasterOf(async (text, values) => (await client.query(text, values)).rows),
+    };
   } finally {
     await client.end();
   }

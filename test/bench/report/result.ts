@@ -1,6 +1,6 @@
 import { cpus, loadavg, totalmem, type as system, release } from 'node:os';
 import { goals } from '../goals';
-import type { Measurement } from '../part';
+import { medianOf, OTHERS, type Measurement } from '../part';
 import type { Profile } from '../profile/read-profile';
 
 /** What a run found, as `--json` prints it. */
@@ -17,7 +17,9 @@ export interface Result {
   readonly ratios: Readonly<Record<string, number>>;
   /** Ratios below what they must reach. */
   readonly missed: readonly string[];
-  readonly measured: readonly Measurement[];
+  /** Cores that others kept busy while something was measured: median, and most. Beyond some tenths, ratios are not to be trusted. */
+  readonly others: { readonly median: number; readonly most: number };
+  readonly measured: readonly (Measurement & { readonly part: string })[];
   readonly profile?: Profile | undefined;
 }
 
@@ -53,3 +55,8 @@ export function verdict(name: string, value: number): Verdict {
 
 export const missedOf = (ratios: Result['ratios']): string[] =>
   Object.entries(ratios).flatMap(([name, value]) => (verdict(name, value) === 'MISSED' ? [name] : []));
+
+export function othersOf(measured: readonly Measurement[]): Result['others'] {
+  const cores = measured.filter(({ figure }) => figure === OTHERS).flatMap(({ each }) => each);
+  return { median: medianOf(cores), most: Math.max(0, ...cores) };
+}

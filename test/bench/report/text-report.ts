@@ -3,14 +3,16 @@ import { rounded, type Measurement } from '../part';
 import { verdict, type Result } from './result';
 
 /** The result for a terminal: medians with their spread, then the ratios with what they are to reach. */
-export function textReport({ measured, ratios, missed, seconds, profile }: Result): string {
+export function textReport({ measured, ratios, missed, seconds, others, profile }: Result): string {
   const named = measured.filter(({ unit }) => unit !== undefined);
   const subjects = [...new Set(named.map(({ what }) => what))];
   const blocks = subjects.map((what) =>
     [what, ...named.filter((row) => row.what === what).map((row) => `  ${measurementLine(row)}`)].join('\n'),
   );
   const profiled = profile ? ['', 'CPU of our drain, by module', ...profile.modules.map(moduleLine)] : [];
-  return [...blocks, ...profiled, '', ratioTable(ratios), '', conclusion(missed, seconds), ''].join('\n');
+  return [...blocks, ...profiled, '', ratioTable(ratios), '', conclusion(missed, seconds), othersLine(others), ''].join(
+    '\n',
+  );
 }
 
 function measurementLine({ contender, figure, unit, median, least, most, each }: Measurement): string {
@@ -35,3 +37,6 @@ function conclusion(missed: readonly string[], seconds: number): string {
   const took = `Took ${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s.`;
   return missed.length === 0 ? `${took} No must was missed.` : `${took} Missed musts: ${missed.join(', ')}.`;
 }
+
+const othersLine = ({ median, most }: Result['others']): string =>
+  `Other processes kept ${rounded(median)} cores busy meanwhile (median of all runs), and ${rounded(most)} at most.`;
