@@ -5,7 +5,7 @@ import { createSecureContext } from 'node:tls';
 import { Agent, request } from 'undici';
 import { OutboundHttp } from '../../../libs/outbound-http/src';
 import { createTestCa } from '../../../src/demo/certificates';
-import { ratio, takeTurns, type Line, type Measurement, type Part } from '../part';
+import { ratio, rounded, takeTurns, type Line, type Measurement, type Part } from '../part';
 
 const CONCURRENCY = 16;
 const BODY = JSON.stringify({ text: 'x'.repeat(1000) });
@@ -26,8 +26,12 @@ export const httpPart: Part = {
   about: 'OutboundHttp beside undici',
   async run(run) {
     const turns = { units: { rate: '/s' }, rounds: run.rounds(2, 5) * TURNS_A_ROUND, warmUp: true };
-    const measure = (what: string, contenders: Contenders): Promise<Measurement[]> =>
-      takeTurns({ what, contenders, ...turns }, run);
+    const measure = async (what: string, contenders: Contenders): Promise<Measurement[]> => {
+      // Dozens of turns of a moment each: one line when they are over.
+      const rows = await takeTurns({ what, contenders, ...turns }, { progress: () => undefined });
+      run.progress(`${what}: ${rows.map(({ contender, median }) => `${contender} ${rounded(median)} /s`).join(', ')}`);
+      return rows;
+    };
     const ca = await createTestCa();
     const { child, httpPort, httpsPort } = await startReceiver(await ca.issue({ hosts: ['127.0.0.1'] }));
     const measured: Measurement[] = [];

@@ -10,7 +10,10 @@ export const fanOutPart = queuePart(
       what,
       units: perSecond,
       contenders: {
-        ...each(['ours'], { prepare: { recipients: 100_000 }, scenario: { kind: 'fan-out', count: 100_000 } }),
+        ...each(['ours', 'ours, a list'], {
+          prepare: { recipients: 100_000 },
+          scenario: { kind: 'fan-out', count: 100_000 },
+        }),
         'INSERT … SELECT': {
           contender: 'plain INSERT',
           prepare: { recipients: 100_000 },

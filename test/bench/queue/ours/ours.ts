@@ -2,7 +2,7 @@ import { DeliveryChannel, DeliveryRecorder, succeeded, type Outcome } from 'nest
 import { monotonic, payload, type Contender, type Kind } from '../contender';
 import { BenchChannel, sendThrough, startApplication, type BenchDraft } from './application';
 import { besides } from './besides';
-import { fanOut } from './fan-out';
+import { fanOutByList, fanOutByQuery } from './fan-out';
 
 const onlyRecords = { workers: 0 };
 
@@ -66,13 +66,16 @@ export const ours: Contender = {
     };
   },
 
-  fanOut,
+  fanOut: fanOutByQuery,
 
   async idle(url, queues) {
     const app = await startApplication(url, {}, { channels: Array.from({ length: queues }, (_, n) => idleChannel(n)) });
     return { stop: () => app.close() };
   },
 };
+
+/** With a list of drafts in the place of a query. */
+export const oursByList: Contender = { ...ours, fanOut: fanOutByList };
 
 function idleChannel(n: number): typeof BenchChannel {
   @DeliveryChannel({ name: `idle_${n}`, maxAge: '7d' })
