@@ -59,7 +59,9 @@ describeInBrowser('how the pages look', () => {
           await page.goto(app.url + path);
           const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
           if (overflow > 0) findings.push(`${name}, ${width}: ${overflow} px wider than the screen`);
-          const found = await seriousFindings(page);
+          // Both widths and both schemes, but not each with each: axe-core takes half a second.
+          const isLooked = (width === '1280') === (scheme === 'light');
+          const found = isLooked ? await seriousFindings(page) : [];
           findings.push(...found.map((finding) => `${name}, ${width}, ${scheme}: ${finding}`));
           const picture = join(folder, `${name}-${state}-${width}-${scheme}.png`);
           await page.screenshot({ path: picture, fullPage: true });

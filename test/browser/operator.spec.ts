@@ -198,7 +198,7 @@ describeInBrowser('what an operator does', () => {
     await page.getByLabel('For how long').selectOption({ label: 'Until somebody resumes it' });
     await button('Pause').click();
     await page.getByRole('status').filter({ hasText: 'Paused' }).waitFor();
-    await shows('By anna now, until somebody resumes it');
+    await shows('By anna just now, until somebody resumes it');
     const [id] = await app.record('letters', [{ destination: 'Ada' }]);
     await page.goto(`${app.url}deliveries/${id}`);
     await shows('Channel letters is paused');

@@ -13,7 +13,9 @@ interface Violation {
 export async function seriousFindings(page: Page): Promise<string[]> {
   // `evaluate` is not bound by the page's policy, which lets no foreign script in.
   await page.evaluate(axe);
-  const violations = await page.evaluate<Violation[]>('axe.run().then((found) => found.violations)');
+  const violations = await page.evaluate<Violation[]>(
+    `axe.run({ resultTypes: ['violations'] }).then((found) => found.violations)`,
+  );
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .flatMap(({ id, nodes }) =>

@@ -121,6 +121,7 @@ describe('words', () => {
     [-90_000, '1 min ago'],
     [5 * 3_600_000, 'in 5 h'],
     [1_000, 'now'],
+    [-1_000, 'just now'],
   ])('an instant %d ms away is %s, and exact in UTC', (away, text) => {
     const at = new Date(now + away);
     expect(timeView(at, now)).toEqual({

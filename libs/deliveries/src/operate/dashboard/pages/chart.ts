@@ -44,6 +44,7 @@ export function chartView(throughput: Throughput, range: ChartRange) {
     legend: outcomes.map((outcome) => ({ ...outcome, total: numberText(totals[outcome.kind]) })),
     summary: `Deliveries that ended in the ${range.text}: ${wordsOf(totals)}${estimated ? ', in part estimated' : ''}`,
     estimated,
+    nothing: totals.succeeded + totals.failed + totals.cancelled === 0,
     ticks: [top, top / 2, 0].map((value) => numberText(value)),
     grid: [0, height / 2, height],
     bars: counts.map((each, at) => {

@@ -55,11 +55,12 @@ export function detailPage({ delivery, canSeePayload, pauses, now, notice }: Det
   };
 }
 
-function sentenceOf(delivery: DeliveryDetail, now: number): { words: string; at?: TimeView } {
+function sentenceOf(delivery: DeliveryDetail, now: number): { words: string; at?: TimeView; rest?: string } {
   const { status, inFlight, attempts, dueAt, settledAt, blockedBy } = delivery;
   const ended = settledAt ? timeView(settledAt, now) : undefined;
   if (status === 'succeeded') return { words: 'Done', at: ended };
-  if (status === 'failed') return { words: 'Nothing more is sent until somebody retries it. Failed', at: ended };
+  if (status === 'failed')
+    return { words: 'Failed', at: ended, rest: '; nothing more is sent until somebody retries it.' };
   if (status === 'cancelled') return { words: 'Given up', at: ended };
   if (inFlight) return { words: `Attempt ${attempts} is under way` };
   if (blockedBy) return { words: 'Waits behind an earlier delivery of its key' };
@@ -129,11 +130,16 @@ function factsOf(delivery: DeliveryDetail, canSeePayload: boolean, now: number):
       : [{ label: 'Last error', code: lastError, href: listHref({ channel, error: lastError }) }]),
     ...(crashes > 0 ? [{ label: 'Crashes', text: `${crashes}: processes that vanished while they sent it` }] : []),
     ...at('Created', createdAt),
-    ...at('Last retried by hand', retriedAt),
+    ...at('Retried', retriedAt),
     ...at('Ended', settledAt),
     ...at('Deadline', deadline),
-    canSeePayload
-      ? { label: 'Recipient', code: JSON.stringify(delivery.recipient) }
-      : { label: 'Recipient', text: 'hidden' },
+    recipientFact(delivery.recipient, canSeePayload),
   ];
+}
+
+function recipientFact(recipient: unknown, canSeePayload: boolean): Fact {
+  if (!canSeePayload) return { label: 'Recipient', text: 'hidden' };
+  return recipient === null
+    ? { label: 'Recipient', text: 'none recorded' }
+    : { label: 'Recipient', code: JSON.stringify(recipient) };
 }

@@ -32,7 +32,7 @@ export function durationText(ms: number): string {
 /** How long ago, or how far ahead, in one unit. */
 function distanceText(ms: number): string {
   const away = Math.abs(ms);
-  if (away < 1_500) return 'now';
+  if (away < 1_500) return ms < 0 ? 'just now' : 'now';
   const [size, name] = units.find(([length]) => away >= length) ?? units[3];
   const text = `${Math.floor(away / size)} ${name}`;
   return ms < 0 ? `${text} ago` : `in ${text}`;

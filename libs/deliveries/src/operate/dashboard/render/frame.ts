@@ -3,7 +3,7 @@ import type { Assets } from './assets';
 
 const entries = [
   { nav: 'overview', href: 'overview', label: 'Overview' },
-  { nav: 'deliveries', href: 'deliveries', label: 'Deliveries' },
+  { nav: 'deliveries', href: 'deliveries', label: 'All deliveries' },
   { nav: 'audit', href: 'audit', label: 'Audit' },
 ] as const;
 
