@@ -1,3 +1,4 @@
+import { settled as settledBy } from '../support/settled';
 import type { Claim } from '../../libs/deliveries/src/delivery/claim';
 import { failed, type Outcome, retry, skipped, succeeded } from '../../libs/deliveries/src/delivery/outcome';
 import { refusalToSend } from '../../libs/deliveries/src/send/refusal';
@@ -221,7 +222,7 @@ export class ReplicaSteps {
     const reports = settled.map(({ flight, settlement }): Report => {
       const { claim } = flight;
       const chain = goOn && claim.delivery.orderingKey !== null;
-      const result = settler.settle({
+      const result = settledBy(settler, {
         id: claim.delivery.id,
         token: claim.token,
         attempt: claim.attempt,

@@ -1,10 +1,10 @@
-import { setMaxListeners } from 'node:events';
 import type { Client } from 'pg';
 import { Claimer, type KeyCursor } from '../../libs/deliveries/src/claim/claimer';
 import type { WorkerDatabase } from '../../libs/deliveries/src/database/worker-database';
 import type { Claim } from '../../libs/deliveries/src/delivery/claim';
 import type { Outcome } from '../../libs/deliveries/src/delivery/outcome';
 import { send, type Sent } from '../../libs/deliveries/src/send/send';
+import { Shutdown } from '../../libs/deliveries/src/send/shutdown';
 import { Settler, type SettleRow } from '../../libs/deliveries/src/settle/settler';
 import { gate, type Gate } from '../faults/support/facts';
 import { channelNames, type Accident } from './commands';
@@ -85,12 +85,10 @@ export class Replica {
   readonly line: Line;
   readonly claimer: Claimer;
   readonly settler: Settler;
-  private readonly shutdown = new AbortController();
+  private readonly shutdown = new Shutdown();
 
   constructor(...line: ConstructorParameters<typeof Line>) {
     this.line = new Line(...line);
-    // Every send in flight listens to it.
-    setMaxListeners(0, this.shutdown.signal);
     const database = this.line as unknown as WorkerDatabase;
     this.claimer = new Claimer(database, schema);
     this.settler = new Settler(database, schema);
@@ -109,7 +107,7 @@ export class Replica {
       },
     };
     const { delivery, attempt } = inHand.claim;
-    const sent = send(handler, delivery, attempt, 60_000, this.shutdown.signal).then(({ outcome }) => outcome);
+    const sent = send(handler, delivery, attempt, 60_000, this.shutdown).then(({ outcome }) => outcome);
     const inFlight: InFlight = {
       ...inHand,
       sent,

@@ -79,8 +79,8 @@ const chainAlone = { pollInterval: '1h' } as const;
 function pollAlone(): { pollInterval: number } {
   // oxlint-disable-next-line typescript/unbound-method -- called with the spied object as its `this`
   const { settle } = Settler.prototype;
-  jest.spyOn(Settler.prototype, 'settle').mockImplementation(function drop(this: Settler, outcome) {
-    return settle.call(this, { ...outcome, chainLease: undefined });
+  jest.spyOn(Settler.prototype, 'settle').mockImplementation(function drop(this: Settler, outcome, onSettled) {
+    settle.call(this, { ...outcome, chainLease: undefined }, onSettled);
   });
   return { pollInterval: 50 };
 }

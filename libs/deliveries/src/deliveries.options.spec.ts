@@ -124,7 +124,7 @@ it.each<[object, string]>([
 });
 
 it.each<[object | string | null, RegExp]>([
-  [{ sheduler: 1 }, /there is no option "sheduler"; the nearest is "schema"\. Known are: schema, migrate, /],
+  [{ shema: 1 }, /there is no option "shema"; the nearest is "schema"\. Known are: schema, migrate, /],
   [{ concurency: 1 }, /there is no option "concurency"; the nearest is "concurrency"\./],
   [{ maxAttempts: 1 }, /there is no option "maxAttempts"/],
   [{ retry: { maximum: 1 } }, /retry: there is no option "maximum"; the nearest is "max"\. Known are: first, max\.$/],

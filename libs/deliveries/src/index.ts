@@ -24,7 +24,7 @@ export {
 } from './channel/channel.decorator';
 export type { Attempt, Delivery } from './delivery/delivery';
 export { failed, retry, skipped, succeeded, type Outcome, type RetryAfter } from './delivery/outcome';
-export { AttemptAbortedError } from './send/send';
+export { AttemptAbortedError } from './send/attempt-in-flight';
 
 // Operate
 export { migrateSchema, schemaStatus, type SchemaStatus } from './database/schema';

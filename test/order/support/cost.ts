@@ -1,6 +1,7 @@
 import { Claimer } from '../../../libs/deliveries/src/claim/claimer';
 import { WorkerDatabase } from '../../../libs/deliveries/src/database/worker-database';
 import { type OutcomeToWrite, Settler } from '../../../libs/deliveries/src/settle/settler';
+import { settled } from '../../support/settled';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database';
 
 /** What a statement cost: buffers of the whole statement, for each row that it claimed or settled. */
@@ -58,7 +59,7 @@ export async function meter(): Promise<Meter> {
     await claimer.claim('nobody', 1, lease, 0);
     await claimer.claimLanes('nobody', 1, lease, '', { free: new Map([['none', 1]]), others: 1 });
     await claimer.claimHeads('nobody', 1, lease, { key: '', fromStart: true });
-    await settler.settle({ ...outcome, chainLease: lease } satisfies OutcomeToWrite);
+    await settled(settler, { ...outcome, chainLease: lease } satisfies OutcomeToWrite);
   };
   await prepare();
 

@@ -39,8 +39,9 @@ UPDATE ${schema}.deliveries d
   FROM due
  WHERE d.id = due.id
 RETURNING d.id, d.event_id, d.channel, d.destination, d.recipient, d.payload, d.ordering_key, d.lane, d.claim_token, d.attempts,
-          d.attempts_at_retry, d.crashes, d.created_at, d.retried_at, d.deadline,
-          (extract(epoch FROM due.due_at) * 1000000)::float8 AS was_due_us, clock_timestamp() AS claimed_at`;
+          d.attempts_at_retry, d.crashes, date_part('epoch', d.created_at) * 1000 AS created_ms,
+            d.retried_at, d.deadline,
+          (extract(epoch FROM due.due_at) * 1000000)::float8 AS was_due_us, date_part('epoch', clock_timestamp()) * 1000 AS claimed_ms`;
 
 /**
  * Gives claims back as if they had not been made: one attempt less, due again. Fenced by the token, like every write after

@@ -33,11 +33,12 @@ export interface ClaimRow {
   readonly attempts: number;
   readonly attempts_at_retry: number;
   readonly crashes: number;
-  readonly created_at: Date;
+  /** In ms since 1970, as a number: the driver takes four times as long to read a date, for each of thousands of rows. */
+  readonly created_ms: number;
   readonly retried_at: Date | null;
   readonly deadline: Date | null;
   readonly was_due_us: number;
-  readonly claimed_at: Date;
+  readonly claimed_ms: number;
 }
 
 /** @param askedAt `performance.now()` before the statement left */
@@ -52,7 +53,7 @@ export function claimOf(row: ClaimRow, askedAt: number): Claim {
       payload: row.payload,
       orderingKey: row.ordering_key,
       lane: row.lane === '' ? null : row.lane,
-      createdAt: row.created_at,
+      createdAt: new Date(row.created_ms),
       retriedAt: row.retried_at,
       deadline: row.deadline,
     },
@@ -60,7 +61,7 @@ export function claimOf(row: ClaimRow, askedAt: number): Claim {
     attempt: row.attempts,
     attemptSinceRetry: row.attempts - row.attempts_at_retry,
     crashes: row.crashes,
-    claimedAt: row.claimed_at.getTime(),
+    claimedAt: row.claimed_ms,
     askedAt,
     wasDueAt: row.was_due_us,
   };

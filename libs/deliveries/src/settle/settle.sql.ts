@@ -78,8 +78,9 @@ WITH outcome AS (
     FROM follower f
    WHERE d.id = f.id
   RETURNING f.after, d.id, d.event_id, d.channel, d.destination, d.recipient, d.payload, d.ordering_key, d.lane,
-            d.claim_token, d.attempts, d.attempts_at_retry, d.crashes, d.created_at, d.retried_at, d.deadline,
-            (extract(epoch FROM f.due_at) * 1000000)::float8 AS was_due_us, clock_timestamp() AS claimed_at
+            d.claim_token, d.attempts, d.attempts_at_retry, d.crashes, date_part('epoch', d.created_at) * 1000 AS created_ms,
+            d.retried_at, d.deadline,
+            (extract(epoch FROM f.due_at) * 1000000)::float8 AS was_due_us, date_part('epoch', clock_timestamp()) * 1000 AS claimed_ms
 )
 SELECT 'settled' AS answer, next.* FROM next
  UNION ALL
@@ -93,6 +94,25 @@ SELECT CASE WHEN EXISTS (SELECT 1 FROM ${schema}.deliveries d WHERE d.id = o.id 
        token, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
   FROM outcome o
  WHERE token NOT IN (SELECT token FROM settled)`;
+
+/**
+ * The same for a batch of plain successes, which most batches are: nothing to write beside the row, and no key to go on with.
+ * A quarter cheaper. Answers with the tokens that it settled; of the others the statement above knows more.
+ *
+ * $1 ids · $2 tokens
+ */
+export const settleSuccessesSql = (schema: string): string => `
+WITH held AS MATERIALIZED (
+  SELECT d.id, o.token
+    FROM ${schema}.deliveries d JOIN unnest($1::uuid[], $2::uuid[]) AS o (id, token) ON o.id = d.id AND o.token = d.claim_token
+   ORDER BY d.id
+     FOR UPDATE OF d SKIP LOCKED
+)
+UPDATE ${schema}.deliveries d
+   SET status = 'succeeded', settled_at = clock_timestamp(), last_error = NULL, claim_token = NULL, lease_expires_at = NULL
+  FROM held h
+ WHERE d.id = h.id AND d.claim_token = h.token
+RETURNING h.token`;
 
 /**
  * Whether the outcome of an attempt was written before the connection broke. A plain success is the end of its delivery;

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { codeOf, isOutage, type WorkerDatabase } from '../database/worker-database';
 import { claimOf, type Claim, type ClaimRow } from '../delivery/claim';
 import type { Settlement } from './decide-settlement';
-import { settleSql, wroteBeforeSql } from './settle.sql';
+import { settleSql, settleSuccessesSql, wroteBeforeSql } from './settle.sql';
 import type { HookedWrite } from './write-with-hook';
 
 /** An outcome on its way into the tables. */
@@ -62,6 +62,7 @@ const longestPause = 3_000;
 export class Settler {
   private readonly logger = new Logger('Deliveries');
   private readonly text: string;
+  private readonly successesText: string;
   private readonly wroteBefore: string;
   private queue: Entry[] = [];
   private writing = false;
@@ -75,6 +76,7 @@ export class Settler {
     schema: string,
   ) {
     this.text = settleSql(schema);
+    this.successesText = settleSuccessesSql(schema);
     this.wroteBefore = wroteBeforeSql(schema);
   }
 
@@ -88,21 +90,20 @@ export class Settler {
     while (this.open > backlogLimit) await new Promise<void>((resolve) => this.waitingForRoom.push(resolve));
   }
 
-  settle(outcome: OutcomeToWrite): Promise<Settled> {
+  /** @param onSettled called once, when it is written, lost or given up */
+  settle(outcome: OutcomeToWrite, onSettled: (settled: Settled) => void): void {
     this.open += 1;
-    return new Promise((resolve) => {
-      const done = (result: SettleResult, next?: Claim): void => {
-        this.open -= 1;
-        resolve({ result, next });
-        if (this.open <= backlogLimit) for (const go of this.waitingForRoom.splice(0)) go();
-      };
-      const entry: Entry = { ...outcome, uncertain: false, done };
-      if (outcome.withHook) void this.writeAlone(entry, 0);
-      else {
-        this.queue.push(entry);
-        if (!this.writing) void this.writeQueue();
-      }
-    });
+    const done = (result: SettleResult, next?: Claim): void => {
+      this.open -= 1;
+      onSettled({ result, next });
+      if (this.open <= backlogLimit) for (const go of this.waitingForRoom.splice(0)) go();
+    };
+    const entry: Entry = { ...outcome, uncertain: false, done };
+    if (outcome.withHook) void this.writeAlone(entry, 0);
+    else {
+      this.queue.push(entry);
+      if (!this.writing) void this.writeQueue();
+    }
   }
 
   private async writeQueue(): Promise<void> {
@@ -115,6 +116,8 @@ export class Settler {
 
   private async writeBatch(batch: Entry[]): Promise<void> {
     try {
+      if (batch.every(isPlainSuccess)) batch = await this.writeSuccesses(batch);
+      if (batch.length === 0) return;
       const answers = await this.ask(batch);
       this.pause = 0;
       batch.forEach((entry, index) => this.take(entry, answers[index]!, 0));
@@ -123,6 +126,16 @@ export class Settler {
       // One outcome that the tables refuse must not take the others with it.
       else for (const entry of batch) void this.writeAlone(entry, 0);
     }
+  }
+
+  /** @returns those that it did not settle */
+  private async writeSuccesses(batch: Entry[]): Promise<Entry[]> {
+    const values = [batch.map(({ id }) => id), batch.map(({ token }) => token)];
+    const rows = await this.database.query<{ token: string }>('deliveries_settle_successes', this.successesText, values);
+    this.pause = 0;
+    const settled = new Set(rows.map(({ token }) => token));
+    for (const entry of batch) if (settled.has(entry.token)) entry.done('settled');
+    return batch.filter(({ token }) => !settled.has(token));
   }
 
   private async ask(batch: readonly OutcomeToWrite[]): Promise<SettleAnswer[]> {
@@ -193,6 +206,9 @@ export class Settler {
     }
   }
 }
+
+const isPlainSuccess = ({ settlement, chainLease, stillSending }: Entry): boolean =>
+  settlement.status === 'succeeded' && !settlement.attempt && chainLease === undefined && !stillSending;
 
 /** A row of the settle statement: one for each outcome, and in it, where one was claimed, the next delivery of the key. */
 export type SettleRow = { after: string; answer: SettleAnswer['answer'] } & (ClaimRow | { id: null });

@@ -38,6 +38,7 @@ export class ChannelWorker {
   /** Claims of which it is not known yet whether they are started or given back. */
   private readonly undecided = new Set<Promise<void>>();
   private pause = 0;
+  private readonly leaveGate = (): void => this.gate.leave();
   private retryTimer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -213,7 +214,7 @@ export class ChannelWorker {
   private start(claim: Claim): void {
     if (claim.crashes < soloFromCrashes) {
       this.gate.enter();
-      void this.occupySlot(claim).finally(() => this.gate.leave());
+      void this.occupySlot(claim, this.leaveGate);
     } else {
       this.untilDecided(this.gate.open ? this.startAlone(claim) : this.giveBackLater(claim));
     }
@@ -239,7 +240,7 @@ export class ChannelWorker {
     });
   }
 
-  private async occupySlot(claim: Claim): Promise<void> {
+  private async occupySlot(claim: Claim, then?: () => void): Promise<void> {
     this.busy += 1;
     try {
       await this.deliverClaim.deliver(this.channel, claim);
@@ -247,6 +248,7 @@ export class ChannelWorker {
       this.busy -= 1;
       this.leaveLane(claim);
       this.refill();
+      then?.();
     }
   }
 

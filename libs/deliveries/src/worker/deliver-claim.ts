@@ -8,6 +8,8 @@ import type { Channel } from '../channel/channel-registry';
 import type { LaneHolds } from '../pause/lane-holds';
 import { refusalToSend } from '../send/refusal';
 import { send, type Sent } from '../send/send';
+import type { Shutdown } from '../send/shutdown';
+import { Ongoing } from './ongoing';
 import { decideSettlement, type Settlement } from '../settle/decide-settlement';
 import type { Settler, SettleResult } from '../settle/settler';
 import { HookedWrite } from '../settle/write-with-hook';
@@ -20,8 +22,8 @@ const countedAs = { succeeded: 'succeeded', pending: 'retried', failed: 'failed'
 /** The path of one claimed delivery: send it, decide what becomes of it, write that down. */
 export class DeliverClaim {
   private readonly logger = new Logger('Deliveries');
-  private readonly sending = new Set<Promise<void>>();
-  private readonly settling = new Set<Promise<unknown>>();
+  private readonly sending = new Ongoing();
+  private readonly settling = new Ongoing();
   private stopping = false;
 
   constructor(
@@ -29,7 +31,7 @@ export class DeliverClaim {
     private readonly settler: Settler,
     private readonly dataSource: DataSource,
     private readonly observer: AttemptObserver,
-    private readonly shutdown: AbortSignal,
+    private readonly shutdown: Shutdown,
     private readonly holds: LaneHolds,
     /** Called when an ordered delivery is done and nothing was claimed after it: its key may have a new head. */
     private readonly onKeyFree: (channel: string) => void,
@@ -39,10 +41,13 @@ export class DeliverClaim {
    * Resolves when the slot is free again; the outcome may still be on its way into the tables. An ordered delivery that
    * succeeded hands its slot to the next of its key, which the settle has claimed already.
    */
-  deliver(channel: Channel, claim: Claim): Promise<void> {
-    const sending = this.deliverInTurn(channel, claim).finally(() => this.sending.delete(sending));
-    this.sending.add(sending);
-    return sending;
+  async deliver(channel: Channel, claim: Claim): Promise<void> {
+    this.sending.begin();
+    try {
+      await this.deliverInTurn(channel, claim);
+    } finally {
+      this.sending.end();
+    }
   }
 
   /** From now on no delivery is claimed after another. */
@@ -50,14 +55,14 @@ export class DeliverClaim {
     this.stopping = true;
   }
 
-  /** Resolves when every send that is in flight now has returned. */
-  async returned(): Promise<void> {
-    await Promise.all(this.sending);
+  /** Resolves when no send is in flight. */
+  returned(): Promise<void> {
+    return this.sending.none();
   }
 
-  /** Resolves when every outcome that was reported so far is written, lost or given up. */
-  async settled(): Promise<void> {
-    await Promise.all(this.settling);
+  /** Resolves when every outcome that was reported is written, lost or given up. */
+  settled(): Promise<void> {
+    return this.settling.none();
   }
 
   private async deliverInTurn(channel: Channel, first: Claim): Promise<void> {
@@ -87,9 +92,9 @@ export class DeliverClaim {
     const deadline = Math.min(channel.sendTimeout, leaseLeft, Math.max(1, lastMoment));
     const sent = await send(channel.handler, delivery, claim.attempt, deadline, this.shutdown);
     const times = { waited: startedAt - claim.wasDueAt / 1_000, took: databaseNow(claim) - startedAt };
-    if (sent.hasReturned) return this.settle(channel, claim, sent.outcome, startedAt, chain, times);
+    if (!sent.returning) return this.settle(channel, claim, sent.outcome, startedAt, chain, times);
     void this.settle(channel, claim, sent.outcome, startedAt, false, times, this.leaseLeft(channel, claim));
-    await this.waitForChannel(channel, claim, sent.returned);
+    await this.waitForChannel(channel, claim, sent.returning);
     return undefined;
   }
 
@@ -119,26 +124,29 @@ export class DeliverClaim {
       this.holds.hold(channel.name, claim.delivery.lane, settlement.holdLaneFor);
     }
     const hook = settlement.status === 'failed' && channel.handler.onFailed?.bind(channel.handler, claim.delivery);
-    const written = this.settler
-      .settle({
-        id: claim.delivery.id,
-        token: claim.token,
-        attempt: claim.attempt,
-        settlement,
-        startedAt,
-        giveUpAt: claim.askedAt + channel.lease - Math.min(1_000, channel.lease / 10),
-        chainLease: chain ? channel.lease : undefined,
-        stillSending: ordered && busyFor > 0,
-        ...(hook ? { withHook: new HookedWrite(this.dataSource, hook) } : {}),
-      })
-      .then(({ result, next }) => {
+    const outcomeToWrite = {
+      id: claim.delivery.id,
+      token: claim.token,
+      attempt: claim.attempt,
+      settlement,
+      startedAt,
+      giveUpAt: claim.askedAt + channel.lease - Math.min(1_000, channel.lease / 10),
+      chainLease: chain ? channel.lease : undefined,
+      stillSending: ordered && busyFor > 0,
+      withHook: hook ? new HookedWrite(this.dataSource, hook) : undefined,
+    };
+    const write = (then?: (next: Claim | undefined) => void): void => {
+      this.settling.begin();
+      this.settler.settle(outcomeToWrite, ({ result, next }) => {
         this.observe(claim, settlement, result, times);
         if (ordered && !chain && settlement.status === 'succeeded') this.onKeyFree(channel.name);
-        return next;
-      })
-      .finally(() => this.settling.delete(written));
-    this.settling.add(written);
-    return chain ? written : undefined;
+        then?.(next);
+        this.settling.end();
+      });
+    };
+    if (chain) return new Promise(write);
+    write();
+    return undefined;
   }
 
   private observe(claim: Claim, settlement: Settlement, result: SettleResult, times: SendTimes | undefined): void {

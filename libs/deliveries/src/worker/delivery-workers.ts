@@ -1,6 +1,5 @@
 import { Logger, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import type { SchedulerRegistry } from '@nestjs/schedule';
-import { setMaxListeners } from 'node:events';
 import type { DataSource } from 'typeorm';
 import { Claimer } from '../claim/claimer';
 import type { ClaimPath, DueWork } from '../delivery/claim-path';
@@ -11,6 +10,7 @@ import type { AttemptObserver } from '../observe/attempt-observer';
 import type { WorkerPulse } from '../observe/worker-pulse';
 import type { Channel, ChannelRegistry } from '../channel/channel-registry';
 import { abortGrace } from '../send/send';
+import { Shutdown } from '../send/shutdown';
 import { LaneHolds } from '../pause/lane-holds';
 import { Settler } from '../settle/settler';
 import type { WakeUps } from '../wake-up/wake-ups';
@@ -25,7 +25,7 @@ const writePatience = 5_000;
 /** The workers of this process: starts them with the application, wakes them in time, and stops them in order. */
 export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('Deliveries');
-  private readonly shutdown = new AbortController();
+  private readonly shutdown = new Shutdown();
   private readonly workers: ChannelWorker[] = [];
   private readonly polls: string[] = [];
   /** By channel, `performance.now()` when its poll last came by. */
@@ -43,10 +43,7 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
     private readonly observer: AttemptObserver,
     private readonly wakeUps: WakeUps,
     private readonly options: ResolvedOptions,
-  ) {
-    // Every send in flight listens to it.
-    setMaxListeners(0, this.shutdown.signal);
-  }
+  ) {}
 
   onApplicationBootstrap(): void {
     const { run } = this.options;
@@ -61,7 +58,7 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
       settler,
       this.dataSource,
       this.observer,
-      this.shutdown.signal,
+      this.shutdown,
       holds,
       (channel) => this.wakeForHead(channel),
     );
