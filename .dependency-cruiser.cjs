@@ -56,7 +56,7 @@ module.exports = {
     rooms('claim', ['order', 'pause', 'database', 'delivery']),
     rooms('send', ['channel', 'delivery']),
     rooms('settle', ['order', 'pause', 'database', 'delivery']),
-    rooms('commands', ['operate', 'database', 'delivery']),
+    rooms('commands', ['operate', 'clean-up', 'database', 'delivery']),
     rooms('operate', ['order', 'database', 'channel', 'delivery']),
     rooms('clean-up', ['order', 'database', 'channel', 'delivery']),
     rooms('worker', ['claim', 'send', 'settle', 'pause', 'wake-up', 'channel', 'database', 'delivery', 'observe']),

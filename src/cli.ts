@@ -1,10 +1,15 @@
 import 'reflect-metadata';
-import { Module } from '@nestjs/common';
+import { Global, Module } from '@nestjs/common';
+import { ScheduleModule } from '@nestjs/schedule';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { CommandFactory, InjectCommander, type CommandRunner } from 'nest-commander';
-import { DeliveriesCommandModule, exitAfterUsage, reportFailure } from 'nest-deliveries/commands';
+import { InjectCommander, type CommandRunner } from 'nest-commander';
+import { DeliveriesModule } from 'nest-deliveries';
+import { DeliveriesCommandModule, runCommands } from 'nest-deliveries/commands';
+import { OutboundHttpModule } from 'nest-deliveries/outbound-http';
 import { DataSource, type DataSourceOptions } from 'typeorm';
+import { ReplicaName } from './configuration';
 import { databaseOptions } from './database';
+import { PartnersModule } from './partners/partners.module';
 
 /** Without DATABASE_URL, `pg` would take the server on the default port, whichever that is. */
 class UnnamedDatabase extends DataSource {
@@ -13,6 +18,7 @@ class UnnamedDatabase extends DataSource {
   }
 }
 
+@Global()
 @Module({
   imports: [
     TypeOrmModule.forRootAsync({
@@ -23,8 +29,15 @@ class UnnamedDatabase extends DataSource {
           ? new DataSource(options as DataSourceOptions)
           : new UnnamedDatabase(options as DataSourceOptions),
     }),
+    ScheduleModule.forRoot(),
+    DeliveriesModule.forRoot(),
     DeliveriesCommandModule.forRoot(),
+    // The channels: how long their deliveries are kept, and what may be done to them.
+    OutboundHttpModule.forRoot({ isGlobal: true }),
+    PartnersModule,
   ],
+  providers: [{ provide: ReplicaName, useValue: new ReplicaName('command line') }],
+  exports: [ReplicaName],
 })
 class CliModule {
   constructor(@InjectCommander() program: CommandRunner['command']) {
@@ -32,12 +45,4 @@ class CliModule {
   }
 }
 
-// `deliveries migrate --sql | head`: who reads our output has seen enough.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
-
-CommandFactory.run(CliModule, {
-  logger: false,
-  abortOnError: false,
-  errorHandler: exitAfterUsage,
-  serviceErrorHandler: reportFailure,
-}).catch(reportFailure);
+void runCommands(CliModule);

@@ -90,6 +90,8 @@ export class DeliveriesModule implements OnModuleInit, OnApplicationShutdown {
     guardHostConnections(this.dataSource);
     this.channels.discover();
     this.commits.start();
+    // A command asks for the database when it needs it, and says what is wrong with it.
+    if (this.options.passive) return;
     if (this.options.migrate) await migrateSchema(this.dataSource, this.options.schema);
     await requireCurrentSchema(this.dataSource, this.options.schema);
   }

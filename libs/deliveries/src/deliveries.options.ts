@@ -3,6 +3,7 @@ import { closest } from 'fastest-levenshtein';
 import type { ClientConfig, PoolConfig } from 'pg';
 import { DataSource } from 'typeorm';
 import { defaultSchema, quoteSchema } from 'nest-deliveries/migrations';
+import { isCommandProcess } from './command-process';
 import { milliseconds, type Duration } from './delivery/duration';
 import { DeliveriesOptionsError } from './errors';
 import type { ChannelSettings, RetentionSettings, RetrySettings } from './channel/channel.decorator';
@@ -76,6 +77,8 @@ export interface HealthSettings {
 
 /** The options with their defaults, durations in ms. */
 export interface ResolvedOptions {
+  /** This process runs a command: it records and operates, and nothing else. */
+  readonly passive: boolean;
   readonly schema: string;
   readonly migrate: boolean;
   readonly dataSource: InjectionToken;
@@ -177,7 +180,8 @@ export function resolveOptions(options: DeliveriesOptions = {}): ResolvedOptions
   if (run !== undefined && !(Array.isArray(run) && run.every((name) => typeof name === 'string'))) {
     throw refused(subject, 'run', 'must be a list of channel names', run, "Write run: ['email'], or [] for none");
   }
-  return {
+  const resolved: ResolvedOptions = {
+    passive: false,
     schema,
     migrate,
     dataSource: options.dataSource ?? DataSource,
@@ -197,7 +201,16 @@ export function resolveOptions(options: DeliveriesOptions = {}): ResolvedOptions
     channelDefaults,
     channels,
   };
+  return isCommandProcess() ? { ...resolved, ...ofCommandProcess } : resolved;
 }
+
+const ofCommandProcess = {
+  passive: true,
+  migrate: false,
+  run: [],
+  cleanUpInterval: undefined,
+  metrics: false,
+} as const satisfies Partial<ResolvedOptions>;
 
 function listenOption(subject: string, value: unknown): ResolvedOptions['listen'] {
   if (typeof value === 'boolean') return value;

@@ -2,8 +2,15 @@ import { Module, type DynamicModule, type InjectionToken } from '@nestjs/common'
 import { defaultSchema, quoteSchema } from 'nest-deliveries/migrations';
 import { DataSource } from 'typeorm';
 import { DeliveriesOptionsError } from '../errors';
+import { CancelCommand } from './cancel.command';
+import { CleanUpCommand } from './clean-up.command';
 import { commandDataSourceToken, commandSchemaToken } from './command-tokens';
+import { ListCommand } from './list.command';
 import { MigrateCommand } from './migrate.command';
+import { PauseCommand, ResumeCommand } from './pause.command';
+import { RetryCommand } from './retry.command';
+import { ShowCommand } from './show.command';
+import { StatsCommand } from './stats.command';
 
 /** What `DeliveriesCommandModule.forRoot` takes: as for `DeliveriesModule`. */
 export interface DeliveriesCommandOptions {
@@ -14,8 +21,9 @@ export interface DeliveriesCommandOptions {
 }
 
 /**
- * The command line, for a host's own nest-commander program: import it beside `TypeOrmModule`, with `manualInitialization`
- * so that only a command that needs the database asks for it, and run that module with `CommandFactory`. It runs no worker.
+ * The command line, for a program of the host's own: a module that imports this one beside `TypeOrmModule` (with
+ * `manualInitialization`, so that only a command that needs the database asks for it), `DeliveriesModule` and the channels. Run
+ * it with {@link runCommands}: no worker runs in that process. `migrate` needs neither `DeliveriesModule` nor channels.
  */
 @Module({})
 export class DeliveriesCommandModule {
@@ -31,6 +39,14 @@ export class DeliveriesCommandModule {
       providers: [
         { provide: commandSchemaToken, useValue: schema },
         { provide: commandDataSourceToken, useExisting: dataSource },
+        ListCommand,
+        ShowCommand,
+        RetryCommand,
+        CancelCommand,
+        StatsCommand,
+        PauseCommand,
+        ResumeCommand,
+        CleanUpCommand,
         MigrateCommand,
       ],
     };
