@@ -1,5 +1,6 @@
 import type { Part } from '../part';
 import { httpPart } from '../http/http';
+import { adminPart } from './admin';
 import { backlogPart } from './backlog';
 import { curvesPart } from './curves';
 import { drainPart } from './drain';
@@ -22,5 +23,6 @@ export const parts: readonly Part[] = [
   fairnessPart,
   heldSnapshotPart,
   idlePart,
+  adminPart,
   curvesPart,
 ];

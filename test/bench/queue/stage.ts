@@ -58,6 +58,11 @@ export class Stage {
     return new Stage(peers, new Databases(url), stop, log, postmaster, described);
   }
 
+  /** Of the server, for parts that make databases of their own. */
+  get url(): string {
+    return this.databases.adminUrl;
+  }
+
   get contenders(): Readonly<Record<string, string>> {
     return this.peers.versions;
   }
