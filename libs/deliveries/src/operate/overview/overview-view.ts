@@ -20,9 +20,9 @@ export interface ChannelStats {
   /** Waiting, backing off or being sent. */
   readonly pending: CappedCount;
   readonly failed: CappedCount;
-  /** Of the 10,000 oldest pending ones: those that a worker could take now, apart from order and pauses. */
+  /** Of the 2,000 oldest pending ones: those that a worker could take now, apart from order and pauses. */
   readonly due: number;
-  /** Of the 10,000 oldest pending ones: those that are being sent. */
+  /** Of the 2,000 oldest pending ones: those that are being sent. */
   readonly inFlight: number;
   /** When the pending delivery that has waited longest was created, or last retried by an operator; null without any. */
   readonly oldestPendingSince: Date | null;

@@ -12,6 +12,8 @@ import { throughputSql } from './throughput.sql';
 
 /** In ms: shorter than anybody presses a button twice, longer than a page needs for its parts. */
 const lifetime = 2_000;
+/** Pending deliveries of a channel whose rows are looked at, oldest first. */
+const lookedAt = 2_000;
 /** Rows that a chart counts one by one. */
 const countedForChart = 40_000;
 const minute = 60_000;
@@ -45,7 +47,7 @@ export class Overview {
   private async count(): Promise<QueueStats> {
     const known = this.channels.all().map(({ name }) => name);
     const pauses = await this.pauses.all();
-    const rows = await this.reader.rows<StatsRow>(this.statsText, [known, countCap]);
+    const rows = await this.reader.rows<StatsRow>(this.statsText, [known, countCap, lookedAt]);
     const channels = rows.map((row): ChannelStats => {
       const own = pauses.filter(({ channel }) => channel === row.channel);
       return {
