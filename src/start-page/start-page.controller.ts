@@ -7,7 +7,7 @@ export const addresses = [
   { path: '/api', what: 'try the API: register a partner, create an account' },
   { path: '/accounts', what: 'the newest accounts' },
   { path: '/partners', what: 'the partners that are told of them' },
-  { path: '/admin/deliveries/api/stats', what: 'how the queue stands, for operators' },
+  { path: '/admin/deliveries', what: 'the operators’ dashboard; /admin/deliveries/api: the same as JSON' },
   { path: '/metrics', what: 'what Prometheus reads' },
   { path: '/health/ready', what: 'whether this process can do its work; /health/live: whether it should be restarted' },
 ] as const;

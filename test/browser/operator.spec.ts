@@ -1,3 +1,6 @@
+import { WakeUps } from 'nest-deliveries';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { BrowserContext, Locator, Page } from 'playwright-core';
 import { until } from '../faults/support/facts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
@@ -209,6 +212,45 @@ describeInBrowser('what an operator does', () => {
     await ended([id!], 'succeeded');
   });
 
+  describe('in a process that sends nothing', () => {
+    let other: TestDatabase;
+    let idle: DashboardApp;
+
+    beforeAll(async () => {
+      other = await createTestDatabase();
+      idle = await startDashboardApp(other.url, { deliveries: { run: [], cleanUpInterval: false } });
+      await idle.record('letters', [{ destination: 'Ada' }, { destination: 'Grace' }]);
+      await idle.record('parcels', [{ destination: 'Alan' }]);
+      await other.query(`
+        UPDATE deliveries.deliveries
+           SET created_at = created_at - interval '20 minutes',
+               channel = CASE channel WHEN 'parcels' THEN 'telegrams' ELSE channel END`);
+    });
+
+    afterAll(async () => {
+      await idle?.close();
+      await other?.drop();
+    });
+
+    it('says of a channel that nobody works that it is stuck, and of one that nobody declares that it is not known', async () => {
+      await page.goto(`${idle.url}overview`);
+      await shows('letters: stuck, 2 waiting, the oldest since 20 min');
+      await shows('Does a process with workers of this channel run?');
+      await shows('telegrams: not known here, 1 waiting');
+      expect(await page.locator('.facts').textContent()).toMatch(
+        /no workers to wake.*only when it is told to.*Records only/s,
+      );
+    });
+
+    it('says that notifications do not arrive', async () => {
+      const state = jest.spyOn(idle.nest.get(WakeUps), 'state', 'get').mockReturnValue('deaf');
+      await page.goto(`${idle.url}overview`);
+      await shows('Notifications do not arrive');
+      state.mockRestore();
+      expect(await page.locator('.facts').textContent()).toMatch(/Deaf/);
+    });
+  });
+
   describe('BL-038', () => {
     const retries = async (): Promise<number> =>
       (await database.query(`SELECT FROM deliveries.events WHERE type = 'delivery_retried'`)).length;
@@ -392,4 +434,19 @@ describeInBrowser('what an operator does', () => {
       expect(await page.getByText(/Not renewed since/).count()).toBe(0);
     });
   });
+});
+
+test('every recipe of the runbook is walked by a test here', () => {
+  const recipes = readFileSync(join(__dirname, '../../docs/operate.md'), 'utf8')
+    .split('## Recipes')[1]!
+    .split('\n## ')[0]!
+    .split('\n### ')
+    .slice(1);
+  const tests = readdirSync(__dirname)
+    .filter((name) => name.endsWith('.spec.ts'))
+    .map((name) => readFileSync(join(__dirname, name), 'utf8'))
+    .join('\n');
+  expect(recipes.length).toBeGreaterThan(5);
+  const walkers = recipes.map((recipe) => /<!-- walked by: (.+) -->/.exec(recipe)?.[1] ?? `nobody: ${recipe}`);
+  expect(walkers.filter((walker) => !tests.includes(`it('${walker}`))).toEqual([]);
 });

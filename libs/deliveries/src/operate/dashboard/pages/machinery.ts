@@ -34,7 +34,7 @@ export function machineryView(facts: MachineryFacts, now: number): Machinery {
     wakeUps: facts.wakeUps,
     cleanUp,
     rows: [
-      { label: 'Wake-ups', ...wakeUpsView[facts.wakeUps] },
+      { label: 'Wake-ups', ...(facts.wakeUps === 'off' && sends === 0 ? nothingToWake : wakeUpsView[facts.wakeUps]) },
       { label: 'Clean-up', state: cleanUpState, text: cleanUp.text },
       {
         label: 'This process',
@@ -47,6 +47,8 @@ export function machineryView(facts: MachineryFacts, now: number): Machinery {
     ],
   };
 }
+
+const nothingToWake = { state: idle('Off'), text: 'This process has no workers to wake.' };
 
 const wakeUpsView = {
   listening: { state: good('Listening'), text: 'New deliveries are sent without waiting for a poll.' },
