@@ -46,7 +46,7 @@ export async function fillTable(database: TestDatabase): Promise<void> {
     lane: "'lane ' || n % 50",
     age: "interval '2 hours' + n * interval '1 second'",
   });
-  await insertDeliveries(database, { count: 3_000, status: 'cancelled' });
+  await insertDeliveries(database, { count: 3_000, status: 'cancelled', key: "'key ' || n % 100" });
   await database.query(
     `INSERT INTO deliveries.events (id, type, payload, actor, delivery_id, audit, occurred_at)
      SELECT gen_random_uuid(), 'delivery_retried', '{}', 'ops ' || n % 2000, gen_random_uuid(), true, clock_timestamp() - n * interval '1 s'
