@@ -71,10 +71,15 @@ describe('stats', () => {
     });
   });
 
-  it('asks the database once, however many people look', async () => {
+  it('asks the database once, however many people look, until something is changed', async () => {
     app = await startDeliveriesApp(database.url, [mail().type], quiet);
     const answers = await Promise.all(Array.from({ length: 20 }, () => app.operations.stats()));
     expect(new Set(answers).size).toBe(1);
+    // Whoever changed something sees it at once.
+    await app.operations.pause({ channel: 'mail' }, { actor });
+    expect((await of(app.operations, 'mail'))!.pauses).toHaveLength(1);
+    await app.operations.resume({ channel: 'mail' }, { actor });
+    expect((await of(app.operations, 'mail'))!.pauses).toEqual([]);
   });
 });
 

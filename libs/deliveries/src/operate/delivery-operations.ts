@@ -176,7 +176,7 @@ export class DeliveryOperations {
    * @throws InvalidRequestError
    */
   retryMatching(conditions: DeliveryConditions, options: BulkRetryOptions): Promise<BulkReport> {
-    return this.bulk.retry(conditions, options);
+    return this.noticed(this.bulk.retry(conditions, options));
   }
 
   /**
@@ -188,7 +188,7 @@ export class DeliveryOperations {
    * @throws InvalidRequestError
    */
   cancelMatching(conditions: DeliveryConditions, options: BulkOptions): Promise<BulkReport> {
-    return this.bulk.cancel(conditions, options);
+    return this.noticed(this.bulk.cancel(conditions, options));
   }
 
   /** How the queue stands, channel by channel. */
@@ -217,7 +217,7 @@ export class DeliveryOperations {
    * @throws InvalidRequestError
    */
   pause(target: PauseTarget, options: { actor: string; until?: Date }): Promise<PauseView> {
-    return this.held.pause(target, options);
+    return this.noticed(this.held.pause(target, options));
   }
 
   /**
@@ -226,7 +226,7 @@ export class DeliveryOperations {
    * @throws InvalidRequestError
    */
   resume(target: PauseTarget, options: { actor: string }): Promise<readonly PauseView[]> {
-    return this.held.resume(target, options);
+    return this.noticed(this.held.resume(target, options));
   }
 
   /**
@@ -261,10 +261,16 @@ export class DeliveryOperations {
 
   private async change<Row>(id: string, text: string, values: unknown[]): Promise<Row> {
     if (!isUuid(id)) throw new DeliveryNotFoundError(String(id), false);
-    return this.dataSource.transaction('READ COMMITTED', async (tx) => {
+    const changed = this.dataSource.transaction('READ COMMITTED', async (tx) => {
       const [row] = await tx.query<Row[]>(text, values);
       return row ?? this.refuseUnknown(tx, id);
     });
+    return this.noticed(changed);
+  }
+
+  /** Whoever changed something looks next what became of it. */
+  private noticed<T>(change: Promise<T>): Promise<T> {
+    return change.finally(() => this.overview.forget());
   }
 
   /** Channels whose cancelled deliveries may be retried. */

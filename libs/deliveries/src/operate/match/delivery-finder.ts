@@ -14,8 +14,8 @@ export interface DeliveryFilter extends DeliveryConditions {
   readonly after?: string;
 }
 
-/** Rows that a page or a count looks at where no index finds what is asked for: some 20 ms, and 100. */
-const lookOfPage = 10_000;
+/** Rows that a page or a count looks at where no index finds what is asked for: some 8 ms, and 30. */
+const lookOfPage = 5_000;
 const lookOfCount = 50_000;
 
 /** What nobody needs to know more exactly. */

@@ -5,6 +5,10 @@ export class Cached<T> {
   /** @param lifetime in ms, from when it was asked */
   constructor(private readonly lifetime: number) {}
 
+  forget(): void {
+    this.answers.clear();
+  }
+
   /** What `ask` gave for this key a moment ago, or gives now. A failure is nobody's answer but those that waited for it. */
   get(key: string, ask: () => Promise<T>): Promise<T> {
     const now = performance.now();
@@ -13,7 +17,7 @@ export class Cached<T> {
     if (known) return known.answer;
     const answer = ask();
     this.answers.set(key, { until: now + this.lifetime, answer });
-    answer.catch(() => this.answers.delete(key));
+    answer.catch(() => this.answers.get(key)?.answer === answer && this.answers.delete(key));
     return answer;
   }
 }

@@ -1,7 +1,10 @@
 import type { CappedCount } from '../bulk/bulk-view';
 import type { PauseView } from '../pauses/pause-view';
 
-/** How the queue stands, channel by channel. Cached for two seconds in each process, however many people look. */
+/**
+ * How the queue stands, channel by channel. Shared for two seconds by all who look through this process, unless somebody changes
+ * something through it.
+ */
 export interface QueueStats {
   /** When it was counted, by the database's clock. */
   readonly at: Date;
@@ -24,7 +27,7 @@ export interface ChannelStats {
   readonly due: number;
   /** Of the 2,000 oldest pending ones: those that are being sent. */
   readonly inFlight: number;
-  /** When the pending delivery that has waited longest was created, or last retried by an operator; null without any. */
+  /** Of the 2,000 oldest pending ones: when the one that has waited longest was created, or last retried by an operator. */
   readonly oldestPendingSince: Date | null;
 }
 

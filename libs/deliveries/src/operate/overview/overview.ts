@@ -35,6 +35,11 @@ export class Overview {
     this.throughputText = throughputSql(schema);
   }
 
+  /** Somebody of this process changed something, and looks what became of it. */
+  forget(): void {
+    this.stats.forget();
+  }
+
   now(): Promise<QueueStats> {
     return this.stats.get('', () => this.count());
   }
