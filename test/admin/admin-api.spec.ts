@@ -12,6 +12,7 @@ import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { Test } from '@nestjs/testing';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DeliveriesModule, DeliveriesOptionsError, DeliveryOperations, type AdminOptions } from 'nest-deliveries';
+import type * as Library from 'nest-deliveries';
 import { randomUUID } from 'node:crypto';
 import { countByStatus } from '../faults/support/rows';
 import { scriptedChannel } from '../faults/support/scripted-channel';
@@ -346,6 +347,17 @@ describe('without', () => {
     const made = (): unknown => DeliveriesModule.forRoot({ admin: options as never });
     expect(made).toThrow(DeliveriesOptionsError);
     expect(made).toThrow(message);
+  });
+
+  it('@nestjs/swagger it works, undescribed', () => {
+    jest.isolateModules(() => {
+      jest.doMock('@nestjs/swagger', () => {
+        throw Object.assign(new Error("Cannot find module '@nestjs/swagger'"), { code: 'MODULE_NOT_FOUND' });
+      });
+      const { DeliveriesModule: alone } = jest.requireActual<typeof Library>('nest-deliveries');
+      expect(alone.forRoot({ admin: { guards: [TokenGuard] } }).controllers).toHaveLength(2);
+    });
+    jest.dontMock('@nestjs/swagger');
   });
 
   it('the database it says so, and nothing else', async () => {
