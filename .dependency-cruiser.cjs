@@ -45,6 +45,7 @@ module.exports = {
     },
     libraries('deliveries', []),
     libraries('outbound-http', []),
+    libraries('backchannel-logout', ['deliveries', 'outbound-http']),
     rooms('delivery', []),
     rooms('order', ['delivery']),
     rooms('channel', ['delivery']),
@@ -65,6 +66,8 @@ module.exports = {
     rooms('options', ['resolve', 'address-policy'], 'outbound-http'),
     rooms('request', ['options', 'resolve', 'address-policy'], 'outbound-http'),
     rooms('testing', ['resolve'], 'outbound-http'),
+    rooms('token', [], 'backchannel-logout'),
+    rooms('options', ['token'], 'backchannel-logout'),
   ],
   options: {
     tsConfig: { fileName: 'tsconfig.json' },

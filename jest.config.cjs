@@ -1,6 +1,6 @@
-// Nest 12 ships as ES modules only, which Jest can require() only from Node 24.9 on. @swc/jest turns both our
-// TypeScript and node_modules/@nestjs/*.js into CommonJS instead, so the tests run on every supported Node.
-const esmOnly = ['@nestjs'];
+// Nest 12 and jose ship as ES modules only, which Jest can require() only from Node 24.9 on. @swc/jest turns both our
+// TypeScript and these packages into CommonJS instead, so the tests run on every supported Node.
+const esmOnly = ['@nestjs', 'jose'];
 
 /** @type {import('jest').Config} */
 module.exports = {
