@@ -39,6 +39,7 @@ it('has the defaults that the options table promises', () => {
     poolSize: 3,
     connection: undefined,
     listen: true,
+    passive: false,
     channels: {},
     channelDefaults: {
       workers: 2,

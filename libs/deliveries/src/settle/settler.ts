@@ -131,7 +131,11 @@ export class Settler {
   /** @returns those that it did not settle */
   private async writeSuccesses(batch: Entry[]): Promise<Entry[]> {
     const values = [batch.map(({ id }) => id), batch.map(({ token }) => token)];
-    const rows = await this.database.query<{ token: string }>('deliveries_settle_successes', this.successesText, values);
+    const rows = await this.database.query<{ token: string }>(
+      'deliveries_settle_successes',
+      this.successesText,
+      values,
+    );
     this.pause = 0;
     const settled = new Set(rows.map(({ token }) => token));
     for (const entry of batch) if (settled.has(entry.token)) entry.done('settled');
