@@ -22,8 +22,8 @@
 
   async function renew() {
     clearTimeout(timer);
-    if (!wanted || document.hidden) return;
     asking?.abort();
+    if (!wanted || document.hidden) return;
     asking = new AbortController();
     say('loading', 'Live');
     try {
@@ -48,21 +48,15 @@
 
   let failedSince;
 
-  function pauseRenewal() {
-    clearTimeout(timer);
-    asking?.abort();
-  }
-
   if (liveSwitch) {
     liveSwitch.addEventListener('click', () => {
       wanted = !wanted;
       liveSwitch.setAttribute('aria-pressed', String(wanted));
-      if (wanted) return void renew();
-      pauseRenewal();
-      say('off', 'Stopped');
+      void renew();
+      if (!wanted) say('off', 'Stopped');
     });
     // Nobody looks: nothing is asked. Somebody looks again: it is asked at once.
-    document.addEventListener('visibilitychange', () => (document.hidden ? pauseRenewal() : void renew()));
+    document.addEventListener('visibilitychange', () => void renew());
     timer = setTimeout(() => void renew(), every);
   }
 
