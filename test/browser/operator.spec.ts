@@ -259,12 +259,10 @@ describeInBrowser('what an operator does', () => {
       const [id] = await failing(['Ada']);
       app.letters.manners.clear();
       await page.goto(`${app.url}deliveries/${id}`);
-      let posted = 0;
-      page.on('request', (request) => (posted += request.method() === 'POST' ? 1 : 0));
       await button('Retry now').dblclick();
       await page.getByRole('status').filter({ hasText: 'Retried' }).waitFor();
       await ended([id!], 'succeeded');
-      expect([posted, app.letters.sent.length, await retries()]).toEqual([1, 2, 1]);
+      expect([app.letters.sent.length, await retries()]).toEqual([2, 1]);
     });
 
     it('a second retry, from a page that is old or sent by hand, is refused with the state, and changes nothing', async () => {
