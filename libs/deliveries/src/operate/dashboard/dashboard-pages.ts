@@ -107,7 +107,7 @@ export class DashboardPages {
   }
 }
 
-/** Statistics may be two seconds old; who has just paused a channel is to see it paused. */
+/** Statistics may be ten seconds old; a channel that was paused, through whatever process, is to be seen paused. */
 function withPauses(stats: ChannelStats, pauses: readonly PauseView[]): ChannelStats {
   // As many as are given at most: others may be missing.
   if (pauses.length >= 1_000) return stats;

@@ -2,8 +2,8 @@ import type { CappedCount } from '../bulk/bulk-view';
 import type { PauseView } from '../pauses/pause-view';
 
 /**
- * How the queue stands, channel by channel. Shared for two seconds by all who look through this process, unless somebody changes
- * something through it.
+ * How the queue stands, channel by channel: as it was ten seconds ago at most, and after whatever was changed through this process.
+ * However many people look, it is counted every two seconds at most.
  */
 export interface QueueStats {
   /** When it was counted, by the database's clock. */

@@ -11,7 +11,9 @@ import { statsSql } from './stats.sql';
 import { throughputSql } from './throughput.sql';
 
 /** In ms: shorter than anybody presses a button twice, longer than a page needs for its parts. */
-const lifetime = 2_000;
+const fresh = 2_000;
+/** In ms: twice as long as an open page waits before it asks again, so that it never waits for an answer. */
+const usable = 10_000;
 /** Pending deliveries of a channel whose rows are looked at, oldest first. */
 const lookedAt = 2_000;
 /** Rows that a chart counts one by one. */
@@ -22,8 +24,8 @@ const minute = 60_000;
 export class Overview {
   private readonly statsText: string;
   private readonly throughputText: string;
-  private readonly stats = new Cached<QueueStats>(lifetime);
-  private readonly throughputs = new Cached<Throughput>(lifetime);
+  private readonly stats = new Cached<QueueStats>(fresh, usable);
+  private readonly throughputs = new Cached<Throughput>(fresh, usable);
 
   constructor(
     private readonly reader: Reader,
