@@ -33,3 +33,12 @@ export const goals: Readonly<Record<string, Goal>> = {
   http_vs_undici: goal(0.4, 0.7, 'requests through OutboundHttp / plain undici, 16 in flight'),
   fanout_rows: goal(0.5, 0.9, 'fan-out of 100,000 / INSERT … SELECT of equal rows'),
 };
+
+/** Ratios that have no goal. */
+export const extras: Readonly<Record<string, string>> = {
+  lane_drain: 'draining 40,000 over 200 lanes / without lanes',
+  http_vs_undici_plain: 'OutboundHttp over HTTP, connections kept / undici',
+  http_vs_undici_tls: 'OutboundHttp over HTTPS, connections kept / undici',
+  http_new_vs_undici_plain: 'OutboundHttp over HTTP, a new connection each / undici',
+  http_new_vs_undici_tls: 'OutboundHttp over HTTPS, a new connection each / undici',
+};

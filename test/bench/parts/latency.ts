@@ -9,7 +9,7 @@ export const latencyPart = queuePart(
     {
       what: latencyLine,
       units: { p50: 'ms', p90: 'ms', p99: 'ms' },
-      contenders: each(['ours', 'graphile-worker', 'pg-boss', 'pg-boss, notify'], {
+      contenders: each(['ours', 'pg-boss', 'graphile-worker', 'pg-boss, notify'], {
         scenario: { kind: 'latency', rate: 20, seconds: run.quick ? 8 : 30 },
       }),
       rounds: run.rounds(2, 3),

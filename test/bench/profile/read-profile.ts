@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 /** Where the CPU time of a process went: what V8's sampling profiler saw, without the time in which it had nothing to do. */
 export interface Profile {
   readonly seconds: number;
-  /** Of the time in which the process was idle, in percent of the whole. */
+  /** Of the time, in which the process waited. */
   readonly idlePercent: number;
   /** Self time by module, most first, in percent of the time at work. */
   readonly modules: readonly Share[];
@@ -46,7 +46,7 @@ interface CpuProfile {
   readonly timeDeltas: readonly number[];
 }
 
-/** @param root the folder of the compiled bench, below which our own code lies */
+/** What a file has that V8's profiler wrote. */
 export function readProfile(file: string): Profile {
   const { nodes, samples, timeDeltas, startTime, endTime } = JSON.parse(readFileSync(file, 'utf8')) as CpuProfile;
   const self = new Map<number, number>();
@@ -69,7 +69,7 @@ export function readProfile(file: string): Profile {
     seconds: Math.round((endTime - startTime) / 1e4) / 100,
     idlePercent: Math.round((1_000 * idle) / whole) / 10,
     modules: shares(busy, moduleOf, self, percent),
-    functions: shares(busy, (node) => `${nameOf(node)} (${moduleOf(node)})`, self, percent).slice(0, 30),
+    functions: shares(busy, fullName, self, percent).slice(0, 30),
     flame: pruned({ name: 'all', module: '', percent: 100, calls }),
   };
 }
@@ -115,6 +115,11 @@ function mergeCalls(frames: readonly TimedFrame[]): TimedFrame[] {
 function pruned({ name, module, percent, calls }: Frame): Frame {
   const kept = calls.filter((call) => call.percent >= 1 / 3).map(pruned);
   return { name, module, percent: Math.round(percent * 100) / 100, calls: kept };
+}
+
+function fullName(node: Node): string {
+  const [name, module] = [nameOf(node), moduleOf(node)];
+  return name === module ? name : `${name} (${module})`;
 }
 
 function nameOf({ callFrame }: Node): string {

@@ -1,4 +1,4 @@
-import { goals } from '../goals';
+import { extras, goals } from '../goals';
 import { rounded, type Measurement } from '../part';
 import { onlyInFull } from '../arguments';
 import { parts } from '../parts/parts';
@@ -51,7 +51,14 @@ function summary({ missed, ratios }: Result): string {
 function ratioTable({ ratios }: Result): string {
   const rows = Object.entries(ratios).map(([name, value]) => {
     const goal = goals[name];
-    return [code(name), goal?.about ?? '', value.toFixed(2), goal?.must ?? '', goal?.aim ?? '', verdict(name, value)];
+    return [
+      code(name),
+      goal?.about ?? extras[name] ?? '',
+      value.toFixed(2),
+      goal?.must ?? '',
+      goal?.aim ?? '',
+      verdict(name, value).toLowerCase(),
+    ];
   });
   return table(['', 'what', 'is', 'must', 'aim', ''], rows);
 }
