@@ -25,7 +25,7 @@ export const httpPart: Part = {
   name: 'http',
   about: 'OutboundHttp beside undici',
   async run(run) {
-    const turns = { units: { rate: '/s' }, rounds: run.rounds(2, 5) * TURNS_A_ROUND, warmUp: true };
+    const turns = { units: { rate: '/s' }, rounds: run.rounds(1, 5) * TURNS_A_ROUND, warmUp: true };
     const measure = async (what: string, contenders: Contenders): Promise<Measurement[]> => {
       // Dozens of turns of a moment each: one line when they are over.
       const rows = await takeTurns({ what, contenders, ...turns }, { progress: () => undefined });

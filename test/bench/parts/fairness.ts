@@ -14,7 +14,7 @@ export const fairnessPart = queuePart(
       kind: 'fairness',
       lanes: 200,
       rate: 200,
-      seconds: run.quick ? 10 : 30,
+      seconds: run.quick ? 8 : 30,
       slots: 100,
       fastMs: 5,
       slowMs: 1_000,

@@ -7,7 +7,7 @@ export const heldSnapshotPart: Part = {
   about: 'a snapshot that is held open for two minutes (45 s with --quick)',
   async run(run) {
     const times = run.quick
-      ? { before: 10, held: 45, last: 15, after: 10 }
+      ? { before: 10, held: 45, last: 15, after: 5 }
       : { before: 30, held: 120, last: 30, after: 60 };
     const part = queuePart(this.name, this.about, () => [
       {

@@ -10,8 +10,7 @@ export const orderedPart = queuePart(
   'ordered',
   'ordering keys: one at a time of each',
   (run) => {
-    const seconds = run.quick ? 5 : 15;
-    const rounds = run.rounds(3, 3);
+    const seconds = run.quick ? 4 : 15;
     return [
       {
         what: 'ordered, 1 key',
@@ -23,7 +22,7 @@ export const orderedPart = queuePart(
         what: 'ordered, 100 keys',
         units: perSecond,
         contenders: each(['ours', 'pg-boss', 'graphile-worker'], keyed(100, 20_000, seconds)),
-        rounds,
+        rounds: run.rounds(2, 3),
       },
       {
         what: 'ordered, 10,000 keys',
@@ -36,7 +35,7 @@ export const orderedPart = queuePart(
             scenario: { kind: 'drain', count: 40_000 },
           },
         },
-        rounds,
+        rounds: run.rounds(3, 5),
       },
     ];
   },

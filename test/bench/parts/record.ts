@@ -10,7 +10,7 @@ export const recordPart = queuePart(
   "what recording adds to a caller's transaction",
   (run) => {
     const scenario = (settings: Omit<Record, 'kind'>): Record => ({ kind: 'record', ...settings });
-    const transactions = run.quick ? 4_000 : 15_000;
+    const transactions = run.quick ? 3_000 : 15_000;
     const thousands = run.quick ? 60 : 200;
     const ours = (settings: Omit<Record, 'kind'>) => each(['ours'], { scenario: scenario(settings) }).ours!;
     return [

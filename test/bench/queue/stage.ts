@@ -20,6 +20,8 @@ export interface Order {
 
 /** How long a run waits at most for others to leave the machine alone, in ms. */
 const patience = 5_000;
+/** How long the machine is looked at before a run, in ms. */
+const glance = 200;
 /** Cores that others may keep busy while something is measured. */
 const quietCores = 0.3;
 
@@ -86,9 +88,9 @@ export class Stage {
 
   /** Others may have a moment of work; who works all the time is not waited for, but told of. */
   private async untilQuiet(): Promise<void> {
-    for (let waited = 0; waited < patience; waited += 500) {
+    for (let waited = 0; waited < patience; waited += glance) {
       const others = watchOthers(this.postmaster);
-      await sleep(500);
+      await sleep(glance);
       if (!(others() > quietCores)) return;
     }
   }
