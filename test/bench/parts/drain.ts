@@ -33,6 +33,8 @@ export const drainPart = queuePart(
   (of) => ({
     drain_vs_pgboss: of(backlog, 'rate', 'ours', 'pg-boss'),
     drain_vs_graphile: of(backlog, 'rate', 'ours', 'graphile-worker'),
+    drain_cpu_vs_pgboss: of(backlog, 'CPU µs each', 'pg-boss', 'ours'),
+    drain_cpu_vs_graphile: of(backlog, 'CPU µs each', 'graphile-worker', 'ours'),
     drain_one_vs_graphile: of(singly, 'rate', 'ours', unbatched),
   }),
 );

@@ -52,6 +52,7 @@ export async function drain(setting: Setting, scenario: Drain): Promise<Figures>
       rate: done / (took / 1_000),
       'Node µs each': (node * 1_000) / done,
       'PostgreSQL µs each': (postgres * 1_000) / done,
+      'CPU µs each': ((node + postgres) * 1_000) / done,
     };
   });
 }
