@@ -16,7 +16,7 @@ export interface Arguments {
 }
 
 /** What `--quick` leaves out, unless `--only` names it: it draws and judges nothing. */
-export const onlyInFull: readonly string[] = ['curves'];
+const onlyInFull: readonly string[] = ['curves'];
 
 /** @throws Error that says which argument, and what it takes */
 export function readArguments(args: readonly string[]): Arguments {

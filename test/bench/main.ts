@@ -48,6 +48,7 @@ async function measure({ names, quick, rounds, profile }: Arguments): Promise<Re
   }
   const result: Result = {
     at: new Date().toISOString(),
+    command: ['npm run bench --', ...process.argv.slice(2)].join(' '),
     quick,
     seconds: Math.round((performance.now() - began) / 1_000),
     parts: names,

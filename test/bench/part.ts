@@ -87,9 +87,20 @@ function measurement(
   unit: string | undefined,
   each: readonly number[],
 ): Measurement {
-  const median = medianOf(each);
-  return { what, contender, figure, unit, median, least: Math.min(...each), most: Math.max(...each), each };
+  return {
+    what,
+    contender,
+    figure,
+    unit,
+    median: short(medianOf(each)),
+    least: short(Math.min(...each)),
+    most: short(Math.max(...each)),
+    each: each.map(short),
+  };
 }
+
+/** More digits than anything here is exact to. */
+const short = (figure: number): number => Number(figure.toPrecision(5));
 
 function shown(figures: Figures, units: Readonly<Record<string, string>>): string {
   const own = Object.entries(units).map(

@@ -33,7 +33,7 @@ export const curvesPart = queuePart('curves', 'the drain by batch, backlog and h
       prepare: { backlog },
       scenario: { kind: 'drain', count: backlog },
     })),
-    line(curves.history, run.quick ? [100_000] : [100_000, 300_000, 1_000_000, 3_000_000], (count) => ({
+    line(curves.history, run.quick ? [50_000, 500_000] : [100_000, 300_000, 1_000_000, 3_000_000], (count) => ({
       prepare: { backlog: 40_000, beside: { what: 'finished', count } },
       scenario: { kind: 'drain', count: 40_000 },
     })),

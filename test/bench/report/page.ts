@@ -1,6 +1,5 @@
 import { extras, goals } from '../goals';
 import { rounded, type Measurement } from '../part';
-import { onlyInFull } from '../arguments';
 import { parts } from '../parts/parts';
 import type { Share } from '../profile/read-profile';
 import { grouped } from './grouped';
@@ -13,7 +12,7 @@ export function page(result: Result, pictures: readonly Picture[]): string {
   return [
     '# Performance',
     `<!-- Written by \`npm run bench -- --docs\`; not by hand. -->`,
-    `Measured ${result.at.slice(0, 10)} with \`${command(result)}\`, in ${Math.round(result.seconds / 60)} minutes.`,
+    `Measured ${result.at.slice(0, 10)} with \`${result.command}\`, in ${Math.round(result.seconds / 60)} minutes.`,
     summary(result),
     '## Ratios',
     'Ours beside theirs, in one run. Higher is better in every row. _Must_ is what a change may not fall below, _aim_ where this project wants to stand.',
@@ -31,21 +30,16 @@ export function page(result: Result, pictures: readonly Picture[]): string {
   ].join('\n\n');
 }
 
-const command = ({ quick, parts: names }: Result): string => {
-  const all = parts.every(({ name }) => names.includes(name) || (quick && onlyInFull.includes(name)));
-  return [
-    'npm run bench --',
-    ...(quick ? ['--quick'] : []),
-    ...(all ? [] : [`--only ${names.join(',')}`]),
-    '--docs',
-  ].join(' ');
-};
-
-function summary({ missed, ratios }: Result): string {
+function summary({ missed, ratios, others }: Result): string {
   const judged = Object.keys(ratios).filter((name) => name in goals);
   const aims = judged.filter((name) => verdict(name, ratios[name]!) === 'aim reached');
   const count = `Of ${judged.length} ratios with a goal, ${aims.length} reach their aim and ${judged.length - missed.length} what they must.`;
-  return missed.length === 0 ? count : `${count} Missed: ${missed.map(code).join(', ')}.`;
+  const misses = missed.length === 0 ? '' : ` Missed: ${missed.map(code).join(', ')}.`;
+  const caveat =
+    others.median > 0.3
+      ? ` Other processes kept ${rounded(others.median)} cores busy meanwhile: on a quiet machine figures are others, and nearer to the truth.`
+      : '';
+  return count + misses + caveat;
 }
 
 function ratioTable({ ratios }: Result): string {

@@ -7,6 +7,8 @@ import type { Profile } from '../profile/read-profile';
 export interface Result {
   /** When it ended. */
   readonly at: string;
+  /** What was typed. */
+  readonly command: string;
   readonly quick: boolean;
   readonly seconds: number;
   readonly parts: readonly string[];
