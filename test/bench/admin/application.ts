@@ -4,6 +4,7 @@ import { ScheduleModule } from '@nestjs/schedule';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DeliveriesModule, DeliveryChannel, succeeded, type Outcome } from 'nest-deliveries';
 import type { AddressInfo } from 'node:net';
+import { StderrLogger } from './stderr-logger';
 
 /** Told of each delivery that is sent. */
 let onSend: () => void = () => undefined;
@@ -57,7 +58,7 @@ export async function serveBench(databaseUrl: string, workers: number): Promise<
       ],
       providers: [BenchChannel],
     },
-    { logger: ['error', 'warn'], forceCloseConnections: true },
+    { logger: new StderrLogger({ logLevels: ['error', 'warn'] }), forceCloseConnections: true },
   );
   await nest.listen(0, '127.0.0.1');
   const { port } = nest.getHttpServer().address() as AddressInfo;
