@@ -129,6 +129,20 @@ describe('throughput', () => {
       await expect(app.operations.throughput(options as never)).rejects.toMatchObject({ path });
     }
   });
+
+  it('does not take a rush at the end of a long bucket for a steady rate', async () => {
+    app = await startDeliveriesApp(database.url, [mail().type], quiet);
+    await insertDeliveries(database, { count: 4_000 });
+    await insertDeliveries(database, { count: 4_000, status: 'failed', error: "'410'" });
+    await database.query(
+      "UPDATE deliveries.deliveries SET settled_at = clock_timestamp() - random() * interval '1 minute'",
+    );
+    const { channels } = await app.operations.throughput({ window: '7d' });
+    const totals = channels.map(({ succeeded, failed }) =>
+      [succeeded, failed].map((numbers) => numbers.reduce((sum, count) => sum + count, 0)),
+    );
+    expect(totals).toEqual([[4_000, 4_000]]);
+  });
 });
 
 describe('pause and resume', () => {

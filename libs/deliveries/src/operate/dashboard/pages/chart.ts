@@ -41,7 +41,7 @@ export function chartView(throughput: Throughput, range: ChartRange) {
       current: window === range.window,
     })),
     rangeText: range.text,
-    legend: outcomes.map((outcome) => ({ ...outcome, total: numberText(totals[outcome.kind]) })),
+    legend: outcomes.map((outcome) => ({ ...outcome, total: aboutText(totals[outcome.kind], estimated) })),
     summary: `Deliveries that ended in the ${range.text}: ${wordsOf(totals)}${estimated ? ', in part estimated' : ''}`,
     estimated,
     nothing: totals.succeeded + totals.failed + totals.cancelled === 0,
@@ -64,6 +64,10 @@ export function chartView(throughput: Throughput, range: ChartRange) {
       .toReversed(),
   };
 }
+
+/** A number of which a part was projected says so. */
+export const aboutText = (value: number, estimated: boolean): string =>
+  `${estimated && value > 0 ? '≈ ' : ''}${numberText(value)}`;
 
 function countsAt({ channels }: Throughput, at: number): Counts {
   const of = (kind: keyof Counts): number => channels.reduce((total, channel) => total + (channel[kind][at] ?? 0), 0);

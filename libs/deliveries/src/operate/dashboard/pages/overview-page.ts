@@ -3,7 +3,7 @@ import type { ChannelStats, ChannelThroughput, Throughput } from '../../overview
 import type { PauseView } from '../../pauses/pause-view';
 import { attention } from './attention';
 import { pauseReason, pauseText } from './pause-text';
-import { chartView, type ChartRange } from './chart';
+import { aboutText, chartView, type ChartRange } from './chart';
 import { listHref, pauseHref } from './links';
 import { machineryView, type MachineryFacts } from './machinery';
 import type { NoticeView, Page } from './page';
@@ -31,6 +31,10 @@ export function overviewPage(facts: OverviewFacts): Page {
   const failed = sumCapped(channels.map((each) => each.failed));
   const pending = sumCapped(channels.map((each) => each.pending));
   const oldest = oldestOf(channels);
+  const delivered = aboutText(
+    ended.succeeded,
+    throughput.channels.some(({ estimated }) => estimated),
+  );
   return {
     template: 'overview',
     title: 'Overview',
@@ -39,10 +43,10 @@ export function overviewPage(facts: OverviewFacts): Page {
     notice,
     model: {
       headline: headlineOf(findings.length),
-      subline: `${numberText(ended.succeeded)} delivered in the ${range.text}, ${cappedText(pending)} waiting.`,
+      subline: `${delivered} delivered in the ${range.text}, ${cappedText(pending)} waiting.`,
       attention: findings,
       tiles: [
-        tile('Delivered', numberText(ended.succeeded), range.text),
+        tile('Delivered', delivered, range.text),
         tile('Success', percentText(ended.succeeded, ended.succeeded + ended.failed), range.text),
         tile('Waiting', cappedText(pending), oldest ? `oldest ${timeView(oldest, now).text}` : 'nothing waits', {
           href: listHref({ status: 'pending' }),
