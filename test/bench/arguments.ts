@@ -59,7 +59,7 @@ export const usage = (): string => `Usage: npm run bench -- [options]
 Measures the queue beside pg-boss and graphile-worker, on a PostgreSQL of its own or the one that BENCH_DATABASE_URL
 names (databases bench_… are made there and dropped). Ends with 0 when it ran, whatever it found, and names what missed its must.
 
-  --quick          smaller counts, for a check in about ten minutes
+  --quick          smaller counts, for a check in about a quarter of an hour at most
   --only a,b       these parts alone
   --rounds n       how often each contender runs
   --json           the result as JSON

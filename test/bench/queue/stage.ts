@@ -19,7 +19,7 @@ export interface Order {
 }
 
 /** How long a run waits at most for others to leave the machine alone, in ms. */
-const patience = 5_000;
+const patience = 2_000;
 /** How long the machine is looked at before a run, in ms. */
 const glance = 200;
 /** Cores that others may keep busy while something is measured. */

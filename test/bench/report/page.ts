@@ -110,7 +110,7 @@ function profileSection({ profile }: Result): string[] {
   const { idlePercent, modules, functions, seconds } = profile;
   return [
     '## Where the time goes',
-    `A CPU profile of our drain of 100,000 (\`npm run bench -- --only drain --profile\`), start and stop included: ${seconds} s, in ${idlePercent} % of which the process waited for PostgreSQL. Self time, in percent of the rest; of our own code by room.`,
+    `A CPU profile of our drain of 100,000 (\`npm run bench -- --only drain --profile\`), start and stop included: ${seconds} s, in ${idlePercent} % of which the process waited. Self time, in percent of the rest; of our own code by room.`,
     shareTable(
       'module',
       modules.filter(({ percent }) => percent >= 0.5),
