@@ -1,4 +1,5 @@
 import { channelPaused, lanePaused } from '../pause/paused';
+import { unsynced } from './unsynced';
 
 /**
  * Leases unordered deliveries lane by lane, longest due first in each. One statement, one commit.
@@ -23,6 +24,7 @@ WITH RECURSIVE scan AS (
   (SELECT d.lane, 1 AS probes
      FROM ${schema}.deliveries d
     WHERE d.channel = $1 AND ${inLane('d')} AND d.lane > $4 AND NOT ${channelPaused(schema, '$1')}
+      AND ${unsynced}
     ORDER BY d.lane
     LIMIT 1)
   UNION ALL

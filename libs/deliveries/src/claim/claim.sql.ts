@@ -1,4 +1,5 @@
 import { channelPaused } from '../pause/paused';
+import { unsynced } from './unsynced';
 
 /**
  * Leases unordered deliveries without a lane that are due, longest due first. One statement, one commit.
@@ -22,6 +23,7 @@ WITH due AS MATERIALIZED (
   SELECT id, due_at, claim_token, attempts, lease_expires_at, clock_timestamp() + $3::float8 * interval '1 ms' AS lease_end
     FROM ${schema}.deliveries
    WHERE channel = $1 AND status = 'pending' AND ordering_key IS NULL AND lane = '' AND NOT ${channelPaused(schema, '$1')}
+     AND ${unsynced}
      AND due_at <= now() AND due_at >= timestamptz 'epoch' + $4::float8 * interval '1 us'
    ORDER BY due_at
    LIMIT $2

@@ -1,5 +1,6 @@
 import type { QueryRunner } from 'typeorm';
 import { DedupeConflictError, DedupeUnsettledError, DeliveriesError } from '../errors';
+import { prepared, runPrepared } from '../database/host-connection';
 import { takeOrdinalsSql } from '../order/ordinals.sql';
 import type { CheckedDraft, CheckedEvent } from './check-draft';
 import {
@@ -48,8 +49,8 @@ const dedupeTries = 20;
 
 /** Writes events and deliveries on the caller's own connection. */
 export class DeliveryInserter {
-  private readonly takeOrdinals: string;
-  private readonly insert: string;
+  private readonly takeOrdinals: ReturnType<typeof prepared>;
+  private readonly insert: ReturnType<typeof prepared>;
   private readonly insertDeduped: string;
   private readonly dedupeHolders: string;
   private readonly survivingEvents: string;
@@ -57,8 +58,8 @@ export class DeliveryInserter {
   private readonly takeBackText: string;
 
   constructor(schema: string) {
-    this.takeOrdinals = takeOrdinalsSql(schema);
-    this.insert = insertSql(schema);
+    this.takeOrdinals = prepared('deliveries_ordinals', takeOrdinalsSql(schema));
+    this.insert = prepared('deliveries_insert', insertSql(schema));
     this.insertDeduped = insertDedupedSql(schema);
     this.dedupeHolders = dedupeHoldersSql(schema);
     this.survivingEvents = survivingEventsSql(schema);
@@ -82,7 +83,7 @@ export class DeliveryInserter {
   async insertPlain(runner: QueryRunner, events: NewEvent[], deliveries: NewDelivery[]): Promise<void> {
     const plain = deliveries.filter(({ draft }) => draft.dedupeKey === null);
     if (events.length === 0 && plain.length === 0) return;
-    await runner.query(this.insert, [
+    await runPrepared(runner, this.insert, [
       events.map((event) => event.id),
       events.map((event) => event.type),
       events.map((event) => event.payload),
@@ -122,11 +123,11 @@ export class DeliveryInserter {
       keys.set(name, entry);
     }
     const taken = [...keys.values()];
-    const rows = (await runner.query(this.takeOrdinals, [
+    const rows = await runPrepared<OrdinalRow>(runner, this.takeOrdinals, [
       taken.map(({ channel }) => channel),
       taken.map(({ key }) => key),
       taken.map(({ deliveries }) => deliveries.length),
-    ])) as { channel: string; ordering_key: string; last_ordinal: string }[];
+    ]);
     for (const row of rows) {
       const { deliveries } = keys.get(JSON.stringify([row.channel, row.ordering_key]))!;
       const first = BigInt(row.last_ordinal) - BigInt(deliveries.length - 1);
@@ -180,6 +181,12 @@ export class DeliveryInserter {
       return false;
     });
   }
+}
+
+interface OrdinalRow {
+  readonly channel: string;
+  readonly ordering_key: string;
+  readonly last_ordinal: string;
 }
 
 function columns(deliveries: NewDelivery[]): unknown[] {

@@ -9,6 +9,7 @@ import type { ChannelHandler } from '../channel/channel.decorator';
 import type { ChannelRegistry } from '../channel/channel-registry';
 import { DeliveriesError } from '../errors';
 import { connectionOf, type Transaction } from '../database/caller-transaction';
+import { isReadCommitted } from '../database/host-connection';
 import { checkDraft, checkDraftList, checkEvent, type CheckedDraft } from './check-draft';
 
 import type { QueryInserter, QueryOfEvent } from './query-inserter';
@@ -138,13 +139,12 @@ export class DeliveryRecorder {
    * @throws what `work` throws, after the rollback; DedupeConflictError for a deferred delivery, after the rollback
    */
   async transaction<T>(work: (tx: EntityManager) => Promise<T>, options: { isolation?: Isolation } = {}): Promise<T> {
-    return this.dataSource.transaction(options.isolation ?? 'READ COMMITTED', async (tx) => {
-      const runner = tx.queryRunner!;
+    return this.inTransaction(options.isolation ?? 'READ COMMITTED', async (runner) => {
       const waiting: NewDelivery[] = [];
       this.deferred.set(runner, waiting);
       let result: T;
       try {
-        result = await work(tx);
+        result = await work(runner.manager);
       } finally {
         // A record that nobody awaited may still come: it must not join a list that has been inserted already.
         this.deferred.delete(runner);
@@ -152,6 +152,27 @@ export class DeliveryRecorder {
       await this.insertDeferred(runner, waiting);
       return result;
     });
+  }
+
+  /** As `dataSource.transaction` does; one question less where the isolation that is asked for is the default. */
+  private async inTransaction<T>(isolation: Isolation, work: (runner: QueryRunner) => Promise<T>): Promise<T> {
+    const runner = this.dataSource.createQueryRunner();
+    try {
+      const isDefault =
+        isolation === 'READ COMMITTED' &&
+        this.dataSource.options.isolationLevel === undefined &&
+        (await isReadCommitted(runner));
+      await runner.startTransaction(isDefault ? undefined : isolation);
+      const result = await work(runner);
+      await runner.commitTransaction();
+      return result;
+    } catch (error) {
+      // What matters is why it ended; a connection that is lost takes its transaction along.
+      if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
+      throw error;
+    } finally {
+      await runner.release();
+    }
   }
 
   /** Every channel is asked; what they want is checked at once, so that a refusal leaves nothing half-written. */
