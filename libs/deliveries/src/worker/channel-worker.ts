@@ -24,6 +24,10 @@ export class ChannelWorker {
   private readonly bound = new DueBound();
   private readonly cursor: KeyCursor = { key: '', fromStart: false };
   private busy = 0;
+  /** Slots of claims that are about to be started. */
+  private reserved = 0;
+  /** Half of many slots, so that one half is claimed while the other is started. */
+  private readonly claimAtMost: number;
   private claiming: Promise<void> | undefined;
   /** `performance.now()` when the look that is under way began. */
   private lookedAt: number | undefined;
@@ -50,7 +54,9 @@ export class ChannelWorker {
     private readonly roomToSettle: () => Promise<void>,
     /** Called when this worker has no slot left for what may be waiting. */
     private readonly onFull: () => void,
-  ) {}
+  ) {
+    this.claimAtMost = Math.max(50, Math.ceil(channel.concurrency / 2));
+  }
 
   /** Deliveries that this worker has in flight. */
   get inFlight(): number {
@@ -123,7 +129,7 @@ export class ChannelWorker {
   }
 
   private async ask(path: ClaimPath): Promise<{ claims: readonly Claim[]; more: boolean }> {
-    const slots = this.freeSlots();
+    const slots = this.claimSlots();
     const { name, lease } = this.channel;
     switch (path) {
       case 'plain': {
@@ -132,7 +138,7 @@ export class ChannelWorker {
         return { claims, more: claims.length === slots };
       }
       case 'lane':
-        return this.lanes.claim(() => this.freeSlots());
+        return this.lanes.claim(() => this.claimSlots());
       case 'ordered':
         return this.claimer.claimHeads(name, slots, lease, this.cursor);
     }
@@ -156,17 +162,43 @@ export class ChannelWorker {
     this.gate.enter();
     try {
       const claims = await claim();
-      if (this.stopping) await this.claimer.giveBack(claims, ({ wasDueAt }) => wasDueAt);
-      else for (const each of claims) this.start(each);
+      if (this.stopping) await this.giveBack(claims);
+      else if (claims.length < this.claimAtMost) for (const each of claims) this.start(each);
+      else this.untilDecided(this.startLater(claims));
       return claims.length;
     } finally {
       this.gate.leave();
     }
   }
 
+  /**
+   * Starts a large claim when the next one has been asked for: PostgreSQL works on that one while this process is busy with these.
+   * Measured with sends that take no time: the two waited for each other a quarter of the time.
+   */
+  private async startLater(claims: readonly Claim[]): Promise<void> {
+    this.reserved += claims.length;
+    this.gate.enter();
+    try {
+      await nextTurn();
+      this.reserved -= claims.length;
+      if (this.stopping) await this.giveBack(claims);
+      else for (const each of claims) this.start(each);
+    } finally {
+      this.gate.leave();
+    }
+  }
+
+  private giveBack(claims: readonly Claim[]): Promise<void> {
+    return this.claimer.giveBack(claims, ({ wasDueAt }) => wasDueAt);
+  }
+
+  private claimSlots(): number {
+    return Math.min(this.freeSlots(), this.claimAtMost);
+  }
+
   private freeSlots(): number {
     if (this.stopping || !this.gate.open) return 0;
-    return this.channel.concurrency - this.busy;
+    return this.channel.concurrency - this.busy - this.reserved;
   }
 
   private get shouldLook(): boolean {
@@ -191,7 +223,7 @@ export class ChannelWorker {
     try {
       while (this.shouldLook && this.freeSlots() > 0) {
         // What ends in this turn of the event loop frees its slots for one claim, instead of one claim each.
-        await nextTurn();
+        if (this.freeSlots() < this.claimAtMost) await nextTurn();
         this.lookedAt = performance.now();
         await this.runOnce();
       }
