@@ -39,6 +39,7 @@ export const extras: Readonly<Record<string, string>> = {
   drain_cpu_vs_pgboss: "pg-boss's CPU time for each of the 40,000, Node and PostgreSQL together / ours",
   drain_cpu_vs_graphile: 'the same of graphile-worker / ours',
   admin_first_look: "the overview's p95 when nothing of it is cached, on 1,000 deliveries / on 1,250,000",
+  drain_logged: 'draining 40,000 with a log line for each success, written to a file / without',
   lane_drain: 'draining 40,000 over 200 lanes / without lanes',
   http_vs_undici_plain: 'OutboundHttp over HTTP, connections kept / undici',
   http_vs_undici_tls: 'OutboundHttp over HTTPS, connections kept / undici',

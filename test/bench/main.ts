@@ -4,6 +4,7 @@ import { readArguments, usage, type Arguments } from './arguments';
 import type { Run } from './part';
 import { parts } from './parts/parts';
 import { profileDrain } from './parts/profile';
+import { settings } from './queue/ours/settings';
 import { Stage } from './queue/stage';
 import { machine, missedOf, othersOf, type Result } from './report/result';
 import { textReport } from './report/text-report';
@@ -55,6 +56,7 @@ async function measure({ names, quick, rounds, profile }: Arguments): Promise<Re
     machine: before,
     server: opened?.server ?? {},
     contenders: opened?.contenders ?? {},
+    ours: settings,
     ratios,
     missed: missedOf(ratios),
     others: othersOf(measured),

@@ -13,7 +13,7 @@ export const drainPart = queuePart(
       {
         what: backlog,
         units: { ...perSecond, 'Node µs each': 'µs', 'PostgreSQL µs each': 'µs' },
-        contenders: each(['ours', 'pg-boss', 'graphile-worker'], {
+        contenders: each(['ours', 'pg-boss', 'graphile-worker', 'ours, successes logged'], {
           prepare: { backlog: 40_000 },
           scenario: { kind: 'drain', count: 40_000 },
         }),
@@ -35,6 +35,7 @@ export const drainPart = queuePart(
     drain_vs_graphile: of(backlog, 'rate', 'ours', 'graphile-worker'),
     drain_cpu_vs_pgboss: of(backlog, 'CPU µs each', 'pg-boss', 'ours'),
     drain_cpu_vs_graphile: of(backlog, 'CPU µs each', 'graphile-worker', 'ours'),
+    drain_logged: of(backlog, 'rate', 'ours, successes logged', 'ours'),
     drain_one_vs_graphile: of(singly, 'rate', 'ours', unbatched),
   }),
 );

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import type { Contender, Query } from './contender';
 import { graphile } from './graphile';
-import { ours, oursByList } from './ours/ours';
+import { ours, oursByList, oursLogging } from './ours/ours';
 import { plainInsert } from './ours/plain-insert';
 import { peers } from './peers';
 import { pgboss } from './pgboss';
@@ -14,6 +14,7 @@ import { runWorkerProcess, type WorkerOrder } from './worker-process';
 
 const contenders: Record<string, () => Contender> = {
   ours: () => ours,
+  'ours, successes logged': () => oursLogging,
   'ours, a list': () => oursByList,
   'plain INSERT': () => plainInsert,
   'pg-boss': () => pgboss(peers(), false),

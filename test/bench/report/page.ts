@@ -57,7 +57,7 @@ function ratioTable({ ratios }: Result): string {
   return table(['', 'what', 'is', 'must', 'aim', ''], rows);
 }
 
-function machineTable({ machine, server, contenders, others }: Result): string {
+function machineTable({ machine, server, contenders, others, ours }: Result): string {
   return table(
     ['', ''],
     [
@@ -68,6 +68,7 @@ function machineTable({ machine, server, contenders, others }: Result): string {
       ],
       ['PostgreSQL', list(server)],
       ['packages', list(contenders)],
+      ...(ours ? [['ours', `one worker with ${rounded(ours.slots)} slots, log levels ${ours.levels.join(', ')}`]] : []),
     ],
   );
 }

@@ -4,8 +4,9 @@ the other packages need) and in a database of its own that is prepared once and 
 else the machine does meets all of them. Figures are medians, with the least and the greatest of the rounds in brackets. A drain is timed
 from the first delivery that is handled to the last that is settled.
 
-Ours is the module in a Nest application with its defaults: discovery, recorder, counters, and a log line for each attempt, written to
-a file. One worker with 500 slots, where nothing else is said. The other packages have the settings that their documentation recommends
+Ours is the module in a Nest application: discovery, recorder and counters at their defaults, one worker with many slots, and a logger
+at the levels of production, which write no line for an attempt that succeeded. Where the table has "successes logged", that line is
+written to a file. The other packages have the settings that their documentation recommends
 and that were the fastest of those tried: pg-boss fetches 1,000 at once with two pollers, graphile-worker has 24 jobs, a local queue of
 500 and batched completion. They log nothing for a job. pg-boss keeps finished rows, as ours does; graphile-worker deletes them. Only
 ours fences what a worker writes by a token.

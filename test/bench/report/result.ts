@@ -16,6 +16,8 @@ export interface Result {
   readonly server: Readonly<Record<string, string>>;
   /** Versions of the packages beside which ours was measured, and of the Node on which all of them ran. */
   readonly contenders: Readonly<Record<string, string>>;
+  /** How ours was run, where not with its defaults. */
+  readonly ours?: { readonly slots: number; readonly levels: readonly string[] };
   readonly ratios: Readonly<Record<string, number>>;
   /** Ratios below what they must reach. */
   readonly missed: readonly string[];

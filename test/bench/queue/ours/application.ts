@@ -13,6 +13,7 @@ import {
   type DeliveryDraft,
 } from 'nest-deliveries';
 import type { payload } from '../contender';
+import { settings } from './settings';
 
 type Payload = ReturnType<typeof payload>;
 
@@ -42,6 +43,12 @@ export interface BenchDraft extends DeliveryDraft<Payload> {
   readonly lane?: string;
 }
 
+export interface ApplicationOptions {
+  readonly poolSize?: number;
+  readonly channels?: readonly Type<ChannelHandler>[];
+  readonly logSuccesses?: boolean;
+}
+
 @Module({})
 class BenchModule {}
 
@@ -52,7 +59,7 @@ class BenchModule {}
 export function startApplication(
   url: string,
   options: DeliveriesOptions,
-  { poolSize = 8, channels = [BenchChannel] }: { poolSize?: number; channels?: readonly Type<ChannelHandler>[] } = {},
+  { poolSize = 8, channels = [BenchChannel], logSuccesses = false }: ApplicationOptions = {},
 ): Promise<INestApplicationContext> {
   const module = {
     module: BenchModule,
@@ -63,5 +70,7 @@ export function startApplication(
     ],
     providers: [...channels],
   };
-  return NestFactory.createApplicationContext(module, { logger: ['fatal', 'error', 'warn', 'log'] });
+  return NestFactory.createApplicationContext(module, {
+    logger: [...settings.levels, ...(logSuccesses ? (['debug'] as const) : [])],
+  });
 }

@@ -1,6 +1,7 @@
 import { DeliveryChannel, DeliveryRecorder, succeeded, type Outcome } from 'nest-deliveries';
 import { monotonic, payload, type Contender, type Kind } from '../contender';
-import { BenchChannel, sendThrough, startApplication, type BenchDraft } from './application';
+import { BenchChannel, sendThrough, startApplication, type ApplicationOptions, type BenchDraft } from './application';
+import { settings } from './settings';
 import { besides } from './besides';
 import { fanOutByList, fanOutByQuery } from './fan-out';
 
@@ -12,6 +13,15 @@ const draft = (n: number, { key, lane, seq = n }: Kind): BenchDraft => ({
   ...(key === undefined ? {} : { orderingKey: key }),
   ...(lane === undefined ? {} : { lane }),
 });
+
+const workWith =
+  (application: ApplicationOptions): Contender['work'] =>
+  async (url, { concurrency, batch }, handle) => {
+    sendThrough(handle);
+    const options = { workers: 1, concurrency: concurrency ?? batch ?? settings.slots };
+    const app = await startApplication(url, options, application);
+    return { stop: () => app.close() };
+  };
 
 export const ours: Contender = {
   async setUp(url) {
@@ -31,11 +41,7 @@ export const ours: Contender = {
     };
   },
 
-  async work(url, { concurrency, batch }, handle) {
-    sendThrough(handle);
-    const app = await startApplication(url, { workers: 1, concurrency: concurrency ?? batch ?? 1_000 });
-    return { stop: () => app.close() };
-  },
+  work: workWith({}),
 
   async isDrained(query) {
     const rows = await query(
@@ -76,6 +82,9 @@ export const ours: Contender = {
 
 /** With a list of drafts in the place of a query. */
 export const oursByList: Contender = { ...ours, fanOut: fanOutByList };
+
+/** With a line in the log for each attempt, those that succeeded too. */
+export const oursLogging: Contender = { ...ours, work: workWith({ logSuccesses: true }) };
 
 function idleChannel(n: number): typeof BenchChannel {
   @DeliveryChannel({ name: `idle_${n}`, maxAge: '7d' })
