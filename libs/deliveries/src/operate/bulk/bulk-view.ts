@@ -11,7 +11,7 @@ export interface BulkCount extends CappedCount {
 
 /** A count that stops where it would become expensive. */
 export interface CappedCount {
-  /** At most 10,000. */
+  /** At most 10,000; at most 3,000 of what an operation would change. */
   readonly count: number;
   /** There are more than `count`. */
   readonly capped: boolean;

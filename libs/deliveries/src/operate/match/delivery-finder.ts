@@ -20,6 +20,8 @@ const lookOfCount = 50_000;
 
 /** What nobody needs to know more exactly. */
 export const countCap = 10_000;
+/** The same for what an operation would change, where each row is looked at: 10,000 of them took 54 ms, and a page 12. */
+const bulkCountCap = 3_000;
 
 /** What a bulk operation does next. */
 export interface NextIds {
@@ -68,6 +70,7 @@ export class DeliveryFinder {
   async countMatching(operation: BulkOperation, conditions: DeliveryConditions): Promise<BulkCount> {
     const { count, capped, as_of } = await this.countOf(
       matching(conditions, this.purpose(operation, 'infinity', conditions)),
+      bulkCountCap,
     );
     return { count, capped, asOf: as_of };
   }
@@ -90,8 +93,8 @@ export class DeliveryFinder {
     return { operation, statuses, asOf, revivable: this.revivable() };
   }
 
-  private async countOf({ narrowing, parameters }: Matching): Promise<CountRow> {
-    const [row] = await this.reader.rows<CountRow>(this.counts[narrowing], [...parameters(lookOfCount), countCap]);
+  private async countOf({ narrowing, parameters }: Matching, cap = countCap): Promise<CountRow> {
+    const [row] = await this.reader.rows<CountRow>(this.counts[narrowing], [...parameters(lookOfCount), cap]);
     return row!;
   }
 }

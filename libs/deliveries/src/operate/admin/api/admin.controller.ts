@@ -30,7 +30,7 @@ export class DeliveriesAdminController {
   }
 
   @Get('count')
-  @documented('How many fit, 10,000 at most; with `operation`, how many that would change', {
+  @documented('How many fit, 10,000 at most; with `operation`, how many that would change, 3,000 at most', {
     type: model.CountModel,
     queries: [...conditionQueries, { name: 'operation', enum: ['retry', 'cancel'] }],
   })
