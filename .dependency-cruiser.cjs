@@ -46,6 +46,7 @@ module.exports = {
     libraries('deliveries', []),
     libraries('outbound-http', []),
     libraries('backchannel-logout', ['deliveries', 'outbound-http']),
+    libraries('email', ['deliveries']),
     rooms('delivery', []),
     rooms('order', ['delivery']),
     rooms('channel', ['delivery']),
@@ -68,6 +69,10 @@ module.exports = {
     rooms('testing', ['resolve'], 'outbound-http'),
     rooms('token', [], 'backchannel-logout'),
     rooms('options', ['token'], 'backchannel-logout'),
+    rooms('compose', [], 'email'),
+    rooms('relay', ['compose'], 'email'),
+    rooms('channel', ['compose', 'relay'], 'email'),
+    rooms('health', ['relay'], 'email'),
   ],
   options: {
     tsConfig: { fileName: 'tsconfig.json' },

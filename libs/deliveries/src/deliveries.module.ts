@@ -29,6 +29,7 @@ import { DeliveriesMetrics } from './observe/metrics/deliveries-metrics';
 import { QueueCounter } from './observe/queue-counter';
 import { observeProviders } from './observe.providers';
 import { DeliveryOperations } from './operate/delivery-operations';
+import { ChannelPauses } from './pause/channel-pauses';
 import { CommitWatch } from './record/commit-watch';
 import { DeliveryInserter } from './record/delivery-inserter';
 import { DeliveryRecorder } from './record/delivery-recorder';
@@ -181,6 +182,12 @@ function build(
         useFactory: (...injected: ConstructorParameters<typeof DeliveryWorkers>) => new DeliveryWorkers(...injected),
       },
       {
+        provide: ChannelPauses,
+        inject: [WorkerDatabase, WakeUps, optionsToken],
+        useFactory: (database: WorkerDatabase, wakeUps: WakeUps, { schema }: ResolvedOptions) =>
+          new ChannelPauses(database, `"${schema}"`, (channel) => wakeUps.changed(channel)),
+      },
+      {
         provide: DeliveryCleaner,
         inject: [WorkerDatabase, ChannelRegistry, schedulerToken, optionsToken],
         useFactory: (...injected: ConstructorParameters<typeof DeliveryCleaner>) => new DeliveryCleaner(...injected),
@@ -198,6 +205,7 @@ function build(
       DeliveryWorkers,
       DeliveryCleaner,
       DeliveryOperations,
+      ChannelPauses,
       WakeUps,
       AttemptTally,
       QueueCounter,

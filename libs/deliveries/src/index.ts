@@ -1,7 +1,7 @@
 // Set up
 export { DeliveriesModule, type DeliveriesAsyncOptions } from './deliveries.module';
 export { optionDefaults, type DeliveriesOptions, type HealthSettings } from './deliveries.options';
-export type { Duration } from './delivery/duration';
+export { milliseconds, type Duration } from './delivery/duration';
 
 // Record
 export { DeliveryRecorder, type DraftOf, type Isolation, type RecordedEvent } from './record/delivery-recorder';
@@ -25,6 +25,7 @@ export {
 export type { Attempt, Delivery } from './delivery/delivery';
 export { failed, retry, skipped, succeeded, type Outcome, type RetryAfter } from './delivery/outcome';
 export { AttemptAbortedError } from './send/attempt-in-flight';
+export { ChannelPauses } from './pause/channel-pauses';
 
 // Operate
 export { migrateSchema, schemaStatus, type SchemaStatus } from './database/schema';

@@ -1,0 +1,125 @@
+import {
+  Inject,
+  Logger,
+  Module,
+  type DynamicModule,
+  type FactoryProvider,
+  type ModuleMetadata,
+  type OnApplicationShutdown,
+  type OnModuleInit,
+  type Provider,
+} from '@nestjs/common';
+import { MailerService } from '@nestjs-modules/mailer';
+import { ChannelPauses } from 'nest-deliveries';
+import { createTransport } from 'nodemailer';
+import { EmailSender } from './channel/email-sender';
+import { Composer } from './compose/composer';
+import { loadTemplates } from './compose/load-templates';
+import { resolveEmailOptions, type EmailOptions, type ResolvedEmailOptions } from './email.options';
+import { EmailOptionsError } from './errors';
+import { EmailHealthIndicator } from './health/email-health';
+import { LoginWatch } from './relay/login-watch';
+import { Relay } from './relay/relay';
+import { RelayTransport } from './relay/relay-transport';
+
+/** What `EmailModule.forRootAsync` takes: a factory for the options, and what it injects. */
+export interface EmailAsyncOptions extends Pick<ModuleMetadata, 'imports'>, Pick<FactoryProvider, 'inject'> {
+  readonly useFactory: (...injected: never[]) => EmailOptions | Promise<EmailOptions>;
+}
+
+const optionsToken = Symbol('nest-deliveries email options');
+const transportToken = Symbol('nest-deliveries email relay transport');
+
+/**
+ * Emails through an SMTP relay. Import it once, in the root module, beside `DeliveriesModule`: `EmailSender`, which every channel
+ * that extends `EmailChannel` injects, and `EmailHealthIndicator` can then be injected everywhere.
+ */
+@Module({})
+export class EmailModule implements OnModuleInit, OnApplicationShutdown {
+  constructor(
+    @Inject(optionsToken) private readonly options: ResolvedEmailOptions,
+    @Inject(transportToken) private readonly transport: RelayTransport | undefined,
+  ) {}
+
+  /** @throws EmailOptionsError, EmailTemplateError at start */
+  static forRoot(options: EmailOptions): DynamicModule {
+    return build([], { provide: optionsToken, useFactory: () => resolveEmailOptions(options) });
+  }
+
+  /** @throws EmailOptionsError, EmailTemplateError at start */
+  static forRootAsync({ imports, inject, useFactory }: EmailAsyncOptions): DynamicModule {
+    return build(imports, {
+      provide: optionsToken,
+      inject: inject ?? [],
+      useFactory: async (...injected: never[]) => resolveEmailOptions(await useFactory(...injected)),
+    });
+  }
+
+  onModuleInit(): void {
+    if (this.transport) return;
+    new Logger('Email').warn(
+      `There is no relay: every delivery of ${this.options.channels.join(', ')} is skipped. Set the option url to send them.`,
+    );
+  }
+
+  /** After the hook in which workers let their sends end. */
+  onApplicationShutdown(): void {
+    this.transport?.end();
+  }
+}
+
+const build = (imports: ModuleMetadata['imports'], options: Provider): DynamicModule => ({
+  module: EmailModule,
+  global: true,
+  imports: imports ?? [],
+  providers: [
+    options,
+    {
+      provide: transportToken,
+      inject: [optionsToken],
+      useFactory: ({ relay, ...settings }: ResolvedEmailOptions) => relay && new RelayTransport({ relay, ...settings }),
+    },
+    {
+      provide: Relay,
+      inject: [transportToken],
+      // A mailer of our own, not MailerModule: that one is global, and the application may have one for itself.
+      useFactory: (transport: RelayTransport | undefined) => transport && new Relay(mailerOf(transport)),
+    },
+    {
+      provide: Composer,
+      inject: [optionsToken],
+      useFactory: ({ kinds, templates, from }: ResolvedEmailOptions) =>
+        new Composer(loadTemplates(templates, kinds, from.name), from),
+    },
+    {
+      provide: LoginWatch,
+      inject: [{ token: Relay, optional: true }, { token: ChannelPauses, optional: true }, optionsToken],
+      useFactory: (
+        relay: Relay | undefined,
+        pauses: ChannelPauses | undefined,
+        { channels, probeInterval }: ResolvedEmailOptions,
+      ) => relay && new LoginWatch(relay, requirePauses(pauses), channels, probeInterval),
+    },
+    {
+      provide: EmailSender,
+      inject: [Composer, { token: Relay, optional: true }, { token: LoginWatch, optional: true }],
+      useFactory: (...injected: ConstructorParameters<typeof EmailSender>) => new EmailSender(...injected),
+    },
+    {
+      provide: EmailHealthIndicator,
+      inject: [{ token: Relay, optional: true }],
+      useFactory: (relay: Relay | undefined) => new EmailHealthIndicator(relay),
+    },
+  ],
+  exports: [EmailSender, EmailHealthIndicator],
+});
+
+const mailerOf = (transport: RelayTransport): MailerService =>
+  new MailerService({ transport }, { createTransport: () => createTransport(transport) });
+
+function requirePauses(pauses: ChannelPauses | undefined): ChannelPauses {
+  if (pauses) return pauses;
+  throw new EmailOptionsError(
+    'EmailModule works with DeliveriesModule, and it is not there. Import DeliveriesModule.forRoot() in the root module.',
+  );
+}

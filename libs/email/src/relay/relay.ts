@@ -1,0 +1,58 @@
+import type { MailerService } from '@nestjs-modules/mailer';
+import { failed, retry, succeeded, type Outcome } from 'nest-deliveries';
+import type { Message } from '../compose/message';
+import { isLoginRejected, nameOf, outcomeOf, type RelayFailure } from './outcome-of';
+
+/** What the relay made of a message. */
+export interface Relayed {
+  readonly outcome: Outcome;
+  /** It never came to the message: the relay does not take our login. */
+  readonly loginRejected: boolean;
+}
+
+/** Whether a session can be had. */
+export type RelayAnswer =
+  { readonly reached: true } | { readonly reached: false; readonly loginRejected: boolean; readonly reason: string };
+
+/** Hands messages to the relay, and says what became of them in the queue's words. */
+export class Relay {
+  constructor(private readonly mailer: MailerService) {}
+
+  /** @param signal closes the session when it aborts */
+  async send(message: Message, signal: AbortSignal): Promise<Relayed> {
+    const { boundary, ...parts } = message;
+    try {
+      const { accepted, rejected } = await this.mailer.sendMail({
+        ...parts,
+        baseBoundary: boundary,
+        // Not read out of the headers: one address is one recipient, whatever a parser of address lists makes of it.
+        envelope: { from: message.from.address, to: [message.to] },
+        to: { name: '', address: message.to },
+        disableFileAccess: true,
+        disableUrlAccess: true,
+        signal,
+      });
+      const isWhole = accepted?.length === 1 && rejected?.length === 0;
+      return { outcome: isWhole ? succeeded() : failed('partly_accepted'), loginRejected: false };
+    } catch (error) {
+      if (signal.aborted) return { outcome: retry('timeout'), loginRejected: false };
+      const failure = failureOf(error);
+      return { outcome: outcomeOf(failure), loginRejected: isLoginRejected(failure) };
+    }
+  }
+
+  /** Opens a session and logs in, without a message. */
+  async verify(): Promise<RelayAnswer> {
+    try {
+      await this.mailer.getTransporter().verify();
+      return { reached: true };
+    } catch (error) {
+      const failure = failureOf(error);
+      const { responseCode } = failure;
+      const reason = typeof responseCode === 'number' ? String(responseCode) : nameOf(failure);
+      return { reached: false, loginRejected: isLoginRejected(failure), reason };
+    }
+  }
+}
+
+const failureOf = (error: unknown): RelayFailure => Object(error) as RelayFailure;
