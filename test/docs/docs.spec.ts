@@ -5,11 +5,13 @@ import type { AddressInfo } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import { optionDefaults } from 'nest-deliveries';
+import { checkTemplateFolder, emailOptionDefaults } from 'nest-deliveries/email';
 import { channelSettingNames } from '../../libs/deliveries/src/deliveries.options';
 import packageJson from '../../package.json';
 import { until } from '../faults/support/facts';
 import { createTestDatabase } from '../support/test-database';
 import { endOf, spawnTs } from '../support/ts-child';
+import { messageKinds } from './email/message-kinds';
 
 const root = resolve(__dirname, '../..');
 const pages = ['.', 'docs', 'libs'].flatMap((folder) => markdownIn(folder));
@@ -65,6 +67,14 @@ test('the options table says what the code does', () => {
   expect(plain(documented)).toEqual(plain(code));
 });
 
+test('the table of the email module’s options says what the code does', () => {
+  const documented = table('docs/email.md', 'email-options').map(([name, value]) => [name, value!]);
+  const code = Object.entries(emailOptionDefaults);
+  const plain = (rows: (string | undefined)[][]): unknown =>
+    rows.map((row) => row.map((cell) => cell!.replaceAll('`', '')));
+  expect(plain(documented)).toEqual(plain(code));
+});
+
 test('the table of channel settings names all of them', () => {
   const documented = table('docs/options.md', 'channel-settings').map(([name]) => name!.replaceAll('`', ''));
   expect(documented).toEqual([...channelSettingNames]);
@@ -87,6 +97,17 @@ test('the README’s code is that of an application which the linter, the compil
   const files = readdirSync(join(root, folder)).map((name) => [name, read(join(folder, name))]);
   expect(shown).toEqual(Object.fromEntries(files));
   expect(read('README.md').match(/^```ts$/gm)).toHaveLength(files.length);
+});
+
+test('the code of the page on email is compiled, and its templates fit', () => {
+  const folder = 'test/docs/email';
+  const shown = Object.fromEntries(namedCode('docs/email.md')) as Record<string, string>;
+  const files = readdirSync(join(root, folder)).filter((name) => name.endsWith('.ts'));
+  expect(shown).toEqual(Object.fromEntries(files.map((name) => [name, read(join(folder, name))])));
+  const templates = [...read('docs/email.md').matchAll(/^```hbs (\S+)\n(.*?)^```$/gms)].map((match) => match.slice(1));
+  expect(templates).toHaveLength(2);
+  for (const [name, source] of templates) expect(read(join(folder, 'templates', name!))).toBe(source);
+  expect(checkTemplateFolder(join(root, folder, 'templates'), messageKinds)).toEqual([]);
 });
 
 test('the README’s application delivers, and ends in order', async () => {

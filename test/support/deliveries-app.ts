@@ -1,4 +1,4 @@
-import type { Type } from '@nestjs/common';
+import type { ModuleMetadata, Type } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { TypeOrmModule } from '@nestjs/typeorm';
@@ -41,6 +41,8 @@ export const testPace: DeliveriesOptions = {
 export interface TestOptions extends DeliveriesOptions {
   /** Whether a commit wakes workers. Default: unless `pollInterval` is `'1h'`, which says that the test alone wakes them. */
   readonly wakeUps?: boolean;
+  /** Modules beside the deliveries module. */
+  readonly imports?: NonNullable<ModuleMetadata['imports']>;
 }
 
 /**
@@ -50,7 +52,7 @@ export interface TestOptions extends DeliveriesOptions {
 export async function startDeliveriesApp(
   url: string,
   channels: Type[],
-  { wakeUps, ...options }: TestOptions = {},
+  { wakeUps, imports = [], ...options }: TestOptions = {},
   hostPoolSize = 10,
 ): Promise<DeliveriesApp> {
   const builder = Test.createTestingModule({
@@ -58,6 +60,7 @@ export async function startDeliveriesApp(
       TypeOrmModule.forRoot({ type: 'postgres', url, poolSize: hostPoolSize, retryAttempts: 0 }),
       ScheduleModule.forRoot(),
       DeliveriesModule.forRoot({ ...testPace, ...options }),
+      ...imports,
     ],
     providers: channels,
   });

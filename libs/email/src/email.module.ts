@@ -2,6 +2,7 @@ import {
   Inject,
   Logger,
   Module,
+  Optional,
   type DynamicModule,
   type FactoryProvider,
   type ModuleMetadata,
@@ -9,9 +10,7 @@ import {
   type OnModuleInit,
   type Provider,
 } from '@nestjs/common';
-import { MailerService } from '@nestjs-modules/mailer';
 import { ChannelPauses } from 'nest-deliveries';
-import { createTransport } from 'nodemailer';
 import { EmailSender } from './channel/email-sender';
 import { Composer } from './compose/composer';
 import { loadTemplates } from './compose/load-templates';
@@ -20,7 +19,6 @@ import { EmailOptionsError } from './errors';
 import { EmailHealthIndicator } from './health/email-health';
 import { LoginWatch } from './relay/login-watch';
 import { Relay } from './relay/relay';
-import { RelayTransport } from './relay/relay-transport';
 
 /** What `EmailModule.forRootAsync` takes: a factory for the options, and what it injects. */
 export interface EmailAsyncOptions extends Pick<ModuleMetadata, 'imports'>, Pick<FactoryProvider, 'inject'> {
@@ -28,7 +26,6 @@ export interface EmailAsyncOptions extends Pick<ModuleMetadata, 'imports'>, Pick
 }
 
 const optionsToken = Symbol('nest-deliveries email options');
-const transportToken = Symbol('nest-deliveries email relay transport');
 
 /**
  * Emails through an SMTP relay. Import it once, in the root module, beside `DeliveriesModule`: `EmailSender`, which every channel
@@ -38,7 +35,7 @@ const transportToken = Symbol('nest-deliveries email relay transport');
 export class EmailModule implements OnModuleInit, OnApplicationShutdown {
   constructor(
     @Inject(optionsToken) private readonly options: ResolvedEmailOptions,
-    @Inject(transportToken) private readonly transport: RelayTransport | undefined,
+    @Optional() @Inject(Relay) private readonly relay: Relay | undefined,
   ) {}
 
   /** @throws EmailOptionsError, EmailTemplateError at start */
@@ -56,7 +53,7 @@ export class EmailModule implements OnModuleInit, OnApplicationShutdown {
   }
 
   onModuleInit(): void {
-    if (this.transport) return;
+    if (this.relay) return;
     new Logger('Email').warn(
       `There is no relay: every delivery of ${this.options.channels.join(', ')} is skipped. Set the option url to send them.`,
     );
@@ -64,7 +61,7 @@ export class EmailModule implements OnModuleInit, OnApplicationShutdown {
 
   /** After the hook in which workers let their sends end. */
   onApplicationShutdown(): void {
-    this.transport?.end();
+    this.relay?.close();
   }
 }
 
@@ -75,15 +72,9 @@ const build = (imports: ModuleMetadata['imports'], options: Provider): DynamicMo
   providers: [
     options,
     {
-      provide: transportToken,
-      inject: [optionsToken],
-      useFactory: ({ relay, ...settings }: ResolvedEmailOptions) => relay && new RelayTransport({ relay, ...settings }),
-    },
-    {
       provide: Relay,
-      inject: [transportToken],
-      // A mailer of our own, not MailerModule: that one is global, and the application may have one for itself.
-      useFactory: (transport: RelayTransport | undefined) => transport && new Relay(mailerOf(transport)),
+      inject: [optionsToken],
+      useFactory: ({ relay, ...settings }: ResolvedEmailOptions) => relay && new Relay({ relay, ...settings }),
     },
     {
       provide: Composer,
@@ -113,9 +104,6 @@ const build = (imports: ModuleMetadata['imports'], options: Provider): DynamicMo
   ],
   exports: [EmailSender, EmailHealthIndicator],
 });
-
-const mailerOf = (transport: RelayTransport): MailerService =>
-  new MailerService({ transport }, { createTransport: () => createTransport(transport) });
 
 function requirePauses(pauses: ChannelPauses | undefined): ChannelPauses {
   if (pauses) return pauses;

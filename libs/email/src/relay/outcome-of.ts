@@ -4,6 +4,8 @@ import { failed, retry, type Outcome } from 'nest-deliveries';
 export interface RelayFailure {
   /** The relay's reply code, if it was a reply that ended it. */
   readonly responseCode?: unknown;
+  /** What was answered: `CONN`, `EHLO`, `AUTH PLAIN`, `MAIL FROM`, `RCPT TO`, `DATA`. */
+  readonly command?: unknown;
   /** nodemailer's own word for the step that failed, such as `ETLS`. */
   readonly code?: unknown;
   /** The platform's code below it, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`. */
@@ -12,10 +14,17 @@ export interface RelayFailure {
   readonly timeoutType?: unknown;
 }
 
-/** Replies that reject the login, not the message (RFC 4954, section 6): a later attempt works once the key does. */
-const loginRejections: readonly unknown[] = [530, 534, 535];
+/** Replies about the login and not about the message (RFC 4954, section 6): a later attempt works once the key does. */
+const loginReplies: readonly unknown[] = [530, 534, 535];
+/** Commands that name the recipient or carry the message: what is answered to them may be about it after all. */
+const messageCommands: readonly unknown[] = ['RCPT TO', 'DATA'];
 
-export const isLoginRejected = (failure: RelayFailure): boolean => loginRejections.includes(failure.responseCode);
+/**
+ * Whether the relay does not take our login, so that no other message would get further. The same reply to a recipient or to a
+ * message is retried as well, and says nothing about others.
+ */
+export const isLoginRejected = ({ responseCode, command }: RelayFailure): boolean =>
+  loginReplies.includes(responseCode) && !messageCommands.includes(command);
 
 /**
  * What a send that did not work means. Pure.
@@ -28,7 +37,7 @@ export function outcomeOf(failure: RelayFailure): Outcome {
   const { responseCode: code } = failure;
   if (typeof code !== 'number') return retry(nameOf(failure));
   if (failure.code === 'ETLS') return retry(`starttls:${code}`);
-  return code >= 500 && code < 600 && !isLoginRejected(failure) ? failed(code) : retry(code);
+  return code >= 500 && code < 600 && !loginReplies.includes(code) ? failed(code) : retry(code);
 }
 
 /** A name for a failure without a reply, for operators: never text from the relay. */

@@ -1,7 +1,9 @@
-import type { MailerService } from '@nestjs-modules/mailer';
+import { MailerService } from '@nestjs-modules/mailer';
 import { failed, retry, succeeded, type Outcome } from 'nest-deliveries';
+import { createTransport } from 'nodemailer';
 import type { Message } from '../compose/message';
 import { isLoginRejected, nameOf, outcomeOf, type RelayFailure } from './outcome-of';
+import { transportOptions, type RelaySettings } from './transport-options';
 
 /** What the relay made of a message. */
 export interface Relayed {
@@ -12,24 +14,28 @@ export interface Relayed {
 
 /** Whether a session can be had. */
 export type RelayAnswer =
-  { readonly reached: true } | { readonly reached: false; readonly loginRejected: boolean; readonly reason: string };
+  | { readonly reached: true }
+  | { readonly reached: false; readonly loginRejected: boolean; readonly reason: string };
 
 /** Hands messages to the relay, and says what became of them in the queue's words. */
 export class Relay {
-  constructor(private readonly mailer: MailerService) {}
+  /** No provider of the application's: it would be closed at the start of a shut-down, while workers let their sends end. */
+  private readonly mailer: MailerService;
 
-  /** @param signal closes the session when it aborts */
+  constructor(settings: RelaySettings) {
+    this.mailer = new MailerService({ transport: transportOptions(settings) }, { createTransport });
+  }
+
+  /** @param signal ends the session when it aborts */
   async send(message: Message, signal: AbortSignal): Promise<Relayed> {
-    const { boundary, ...parts } = message;
+    const { boundary, to, ...parts } = message;
     try {
       const { accepted, rejected } = await this.mailer.sendMail({
         ...parts,
-        baseBoundary: boundary,
+        to: { name: '', address: to },
         // Not read out of the headers: one address is one recipient, whatever a parser of address lists makes of it.
-        envelope: { from: message.from.address, to: [message.to] },
-        to: { name: '', address: message.to },
-        disableFileAccess: true,
-        disableUrlAccess: true,
+        envelope: { from: message.from.address, to: [to] },
+        baseBoundary: boundary,
         signal,
       });
       const isWhole = accepted?.length === 1 && rejected?.length === 0;
@@ -52,6 +58,11 @@ export class Relay {
       const reason = typeof responseCode === 'number' ? String(responseCode) : nameOf(failure);
       return { reached: false, loginRejected: isLoginRejected(failure), reason };
     }
+  }
+
+  /** Ends every session, also one in the middle of a message. */
+  close(): void {
+    this.mailer.getTransporter().close({ force: true });
   }
 }
 
