@@ -1,14 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { ChannelPauses, InvalidRequestError } from 'nest-deliveries';
-import {
-  EmailHealthIndicator,
-  EmailModule,
-  EmailOptionsError,
-  EmailSender,
-  InvalidEmailError,
-  type EmailOptions,
-} from 'nest-deliveries/email';
-import { resolveEmailOptions } from '../../libs/email/src/email.options';
+import { EmailHealthIndicator, EmailModule, EmailSender, InvalidEmailError } from 'nest-deliveries/email';
 import { captureLog } from '../faults/support/captured-log';
 import { until } from '../faults/support/facts';
 import { startDeliveriesApp, type DeliveriesApp } from '../support/deliveries-app';
@@ -60,12 +52,14 @@ interface Row {
   readonly status: string;
   readonly attempts: number;
   readonly error: string | null;
+  readonly claimed: boolean;
 }
 
 /** Every delivery, by the address that it goes to. */
 const rows = (): Promise<Row[]> =>
   database.query<Row & Record<string, unknown>>(
-    `SELECT id, channel, payload->>'to' AS to, status, attempts, last_error AS error FROM deliveries.deliveries ORDER BY 3, id`,
+    `SELECT id, channel, payload->>'to' AS to, status, attempts, last_error AS error, claim_token IS NOT NULL AS claimed
+       FROM deliveries.deliveries ORDER BY 3, id`,
   );
 
 const rowTo = async (to: string): Promise<Row> => (await rows()).find((row) => row.to === to)!;
@@ -73,12 +67,14 @@ const rowTo = async (to: string): Promise<Row> => (await rows()).find((row) => r
 const untilAttempted = (to: string, attempts: number): Promise<Row> =>
   until(`${to} was attempted ${attempts} times`, async () => {
     const row = await rowTo(to);
-    return row.attempts >= attempts && (row.status !== 'pending' || row.error !== null) && row;
+    return row.attempts >= attempts && !row.claimed && row;
   });
 
 /** Makes what waits for its retry due at once. */
 const becomeDue = (): Promise<unknown> =>
-  database.query(`UPDATE deliveries.deliveries SET due_at = clock_timestamp() WHERE status = 'pending' AND claim_token IS NULL`);
+  database.query(
+    `UPDATE deliveries.deliveries SET due_at = clock_timestamp() WHERE status = 'pending' AND claim_token IS NULL`,
+  );
 
 const noRetries = { retry: { first: '1h', max: '1h' } } as const;
 
@@ -92,7 +88,10 @@ describe('BL-070: one recipient, one delivery, one outcome', () => {
     const app = await start(relay.port, noRetries);
     await record(app, ada, bob, cleo);
     expect(await untilAttempted(bob, 1)).toMatchObject({ status: 'pending', error: '450' });
-    await until('the others are served', async () => (await rows()).filter((row) => row.status === 'succeeded').length === 2);
+    await until(
+      'the others are served',
+      async () => (await rows()).filter((row) => row.status === 'succeeded').length === 2,
+    );
     // Taken as a recipient, and refused as a message.
     toBob = undefined;
     rules.onMessage = () => 452;
@@ -103,7 +102,11 @@ describe('BL-070: one recipient, one delivery, one outcome', () => {
     await becomeDue();
     app.workers.wake();
     expect(await untilAttempted(bob, 3)).toMatchObject({ status: 'failed', attempts: 3, error: '550' });
-    expect((await rows()).map(({ to, attempts }) => [to, attempts])).toEqual([[ada, 1], [bob, 3], [cleo, 1]]);
+    expect((await rows()).map(({ to, attempts }) => [to, attempts])).toEqual([
+      [ada, 1],
+      [bob, 3],
+      [cleo, 1],
+    ]);
     expect([ada, bob, cleo].map((to) => relay.received(to).length)).toEqual([1, 0, 1]);
   });
 
@@ -143,7 +146,7 @@ describe('what is kept of a relay', () => {
     relay.behaviours.set('RCPT', 451);
     await record(app, 'bob@example.com');
     await untilAttempted('bob@example.com', 1);
-    relay.behaviours.set('AUTH', 535);
+    relay.behaviours.set('MAIL', 530);
     await record(app, 'cleo@example.com');
     await untilAttempted('cleo@example.com', 1);
     await until('the pause is said', () => lines.some((line) => line.includes('rejects the login')));
@@ -151,7 +154,8 @@ describe('what is kept of a relay', () => {
       `SELECT quote_ident(schemaname) || '.' || quote_ident(tablename) AS name FROM pg_tables WHERE schemaname = 'deliveries'`,
     );
     expect(tables.length).toBeGreaterThan(5);
-    const dumps = await Promise.all(tables.map(({ name }) => database.query(`SELECT t::text FROM ${name} t`)));
+    const dumps: unknown[] = [];
+    for (const { name } of tables) dumps.push(await database.query(`SELECT t::text FROM ${name} t`));
     for (const kept of [JSON.stringify(dumps), lines.join('\n')]) {
       expect(kept).not.toMatch(/CANARY|5\.7\.99|s3cret/);
     }
@@ -258,6 +262,7 @@ describe('a login that is rejected', () => {
     let code: number | undefined = 535;
     const relay = await relayWith({ onLogin: () => code });
     const app = await start(relay.port, { ...noRetries, email: { probeInterval: '1h' } });
+    captureLog();
     await record(app, 'ada@example.com');
     await untilAttempted('ada@example.com', 1);
     const [pause] = await pauses();
@@ -327,49 +332,13 @@ describe('health', () => {
   });
 });
 
-describe('options', () => {
-  const good = { from, kinds: [receipt], templates };
-  const wrong: [string, object, string][] = [
-    ['a name that is close', { ...good, kind: [] }, 'there is no option "kind"; the nearest is "kinds"'],
-    ['no sender', { kinds: [], templates }, 'from.name must be one line'],
-    ['a sender that ends its header', { ...good, from: { ...from, name: 'A\r\nBcc: b@c.example' } }, 'from.name must be one line'],
-    ['a list of senders', { ...good, from: { ...from, address: 'a@b.example,c@d.example' } }, 'from.address must be one address'],
-    ['a kind twice', { ...good, kinds: [receipt, receipt] }, 'kinds has "receipt" twice'],
-    ['no kinds', { from, templates }, 'kinds must be the list of all message kinds'],
-    ['another protocol', { ...good, url: 'https://smtp.example' }, 'url must begin with smtp:// or smtps://'],
-    ['half a login', { ...good, url: 'smtp://user@smtp.example' }, 'url must have both a user and a password'],
-    ['a check switched off', { ...good, url: 'smtp://u:p4ssw0rd@smtp.example/?tls.rejectUnauthorized=false' }, 'url must have nothing after the port'],
-    ['a % that is none', { ...good, url: 'smtp://u:p%4ssw0rd%@smtp.example' }, 'url must have the special characters'],
-    ['no TLS off loopback', { ...good, url: 'smtp://smtp.example', requireTls: false }, 'requireTls can be off for a relay on loopback only'],
-    ['no TLS off loopback, by a number', { ...good, url: 'smtp://10.0.0.1', requireTls: false }, 'requireTls can be off for a relay on loopback only'],
-    ['no certificate', { ...good, ca: 'x' }, 'ca must be a certificate in PEM'],
-    ['no connection', { ...good, connections: 0 }, 'connections must be a whole number from 1 to 1000'],
-    ['no duration', { ...good, timeout: 'soon' }, 'timeout must be a duration'],
-    ['no channel', { ...good, channels: [] }, 'channels must be a list of names'],
-  ];
-
-  it.each(wrong)('%s is refused in a sentence that holds no password', (_what, options, message) => {
-    const resolve = (): unknown => resolveEmailOptions(options as EmailOptions);
-    expect(resolve).toThrow(EmailOptionsError);
-    expect(resolve).toThrow(message);
-    expect(resolve).not.toThrow('4ssw0rd');
+it('the options come from a factory as well, where an empty url is none', async () => {
+  const app = await startDeliveriesApp(database.url, [Receipts], {
+    run: [],
+    imports: [
+      EmailModule.forRootAsync({ useFactory: () => Promise.resolve({ from, kinds: [receipt], templates, url: '' }) }),
+    ],
   });
-
-  it('stop the start when they are wrong, and so does a folder that is not there', async () => {
-    const startWith = (options: object): Promise<DeliveriesApp> =>
-      startDeliveriesApp(database.url, [], { run: [], imports: [EmailModule.forRoot(options as EmailOptions)] });
-    await expect(startWith({ ...good, connections: 0 })).rejects.toThrow(EmailOptionsError);
-    await expect(startWith({ ...good, templates: '/nowhere/at/all' })).rejects.toThrow(
-      'templates must name the folder of the templates; there is none at /nowhere/at/all',
-    );
-  });
-
-  it('come from a factory as well, where an empty url is none', async () => {
-    const app = await startDeliveriesApp(database.url, [Receipts], {
-      run: [],
-      imports: [EmailModule.forRootAsync({ useFactory: () => Promise.resolve({ ...good, url: '' }) })],
-    });
-    closing.push(() => app.close());
-    expect(app.module.get(EmailSender).hasRelay).toBe(false);
-  });
+  closing.push(() => app.close());
+  expect(app.module.get(EmailSender).hasRelay).toBe(false);
 });

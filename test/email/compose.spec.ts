@@ -1,4 +1,17 @@
-import { email, emailAddress, emailKind, EmailKindError, field, InvalidEmailError, type ContentOf } from 'nest-deliveries/email';
+import { Test } from '@nestjs/testing';
+import {
+  email,
+  emailAddress,
+  emailKind,
+  EmailKindError,
+  EmailModule,
+  EmailOptionsError,
+  field,
+  InvalidEmailError,
+  type ContentOf,
+  type EmailOptions,
+} from 'nest-deliveries/email';
+import { resolveEmailOptions } from '../../libs/email/src/email.options';
 import { Composer } from '../../libs/email/src/compose/composer';
 import { loadTemplates } from '../../libs/email/src/compose/load-templates';
 import type { Message } from '../../libs/email/src/compose/message';
@@ -94,9 +107,17 @@ describe('content that is not what its kind says', () => {
     ['another line break in a header', { customer: 'Ada\u2028x' }, 'content.customer must be one line'],
     ['a NUL', { message: 'a\0b' }, 'content.message must have no control characters'],
     ['a script for a link', { link: 'javascript:alert(1)' }, 'content.link must be an absolute https: or http: URL'],
-    ['a script behind a tab', { link: 'java\tscript:alert(1)' }, 'content.link must be an absolute https: or http: URL'],
+    [
+      'a script behind a tab',
+      { link: 'java\tscript:alert(1)' },
+      'content.link must be an absolute https: or http: URL',
+    ],
     ['a relative link', { link: '/orders' }, 'content.link must be an absolute https: or http: URL'],
-    ['a link with a line break', { link: 'https://a.example/\r\nx' }, 'content.link must be an absolute https: or http: URL'],
+    [
+      'a link with a line break',
+      { link: 'https://a.example/\r\nx' },
+      'content.link must be an absolute https: or http: URL',
+    ],
     ['nothing', { customer: undefined }, 'content.customer must be text'],
     ['a number', { customer: 7 }, 'content.customer must be text'],
     ['a flag that is text', { items: [{ name: 'x', gift: 'no' }] }, 'content.items[0].gift must be true or false'],
@@ -158,13 +179,73 @@ describe('an address', () => {
   });
 });
 
-// The compiler is the test: the type of a content is its kind's.
-export const typed = [
-  email(receipt, ada, content),
-  // @ts-expect-error -- a field that the kind does not have
-  email(receipt, ada, { ...content, custmer: 'x' }),
-  // @ts-expect-error -- a field of another type
-  email(receipt, ada, { ...content, items: [{ name: 'Tea', gift: 'yes' }] }),
-  // @ts-expect-error -- an address that nobody checked
-  email(receipt, 'ada@example.com', content),
-];
+it('its type is that of its kind, as the compiler says', () => {
+  const made = [
+    email(receipt, ada, content),
+    // @ts-expect-error -- a field that the kind does not have
+    email(receipt, ada, { ...content, custmer: 'x' }),
+    // @ts-expect-error -- a field of another type
+    email(receipt, ada, { ...content, items: [{ name: 'Tea', gift: 'yes' }] }),
+    // @ts-expect-error -- an address that nobody checked
+    email(receipt, 'ada@example.com', content),
+  ];
+  expect(made.map(({ kind }) => kind)).toEqual([receipt, receipt, receipt, receipt]);
+});
+
+describe('options', () => {
+  const good = { from, kinds: [receipt], templates };
+  const wrong: [string, object, string][] = [
+    ['a name that is close', { ...good, kind: [] }, 'there is no option "kind"; the nearest is "kinds"'],
+    ['no sender', { kinds: [], templates }, 'from.name must be one line'],
+    [
+      'a sender that ends its header',
+      { ...good, from: { ...from, name: 'A\r\nBcc: b@c.example' } },
+      'from.name must be one line',
+    ],
+    [
+      'a list of senders',
+      { ...good, from: { ...from, address: 'a@b.example,c@d.example' } },
+      'from.address must be one address',
+    ],
+    ['a kind twice', { ...good, kinds: [receipt, receipt] }, 'kinds has "receipt" twice'],
+    ['no kinds', { from, templates }, 'kinds must be the list of all message kinds'],
+    ['another protocol', { ...good, url: 'https://smtp.example' }, 'url must begin with smtp:// or smtps://'],
+    ['half a login', { ...good, url: 'smtp://user@smtp.example' }, 'url must have both a user and a password'],
+    [
+      'a check switched off',
+      { ...good, url: 'smtp://u:p4ssw0rd@smtp.example/?tls.rejectUnauthorized=false' },
+      'url must have nothing after the port',
+    ],
+    ['a % that is none', { ...good, url: 'smtp://u:p%4ssw0rd%@smtp.example' }, 'url must have the special characters'],
+    [
+      'no TLS off loopback',
+      { ...good, url: 'smtp://smtp.example', requireTls: false },
+      'requireTls can be off for a relay on loopback only',
+    ],
+    [
+      'no TLS off loopback, by a number',
+      { ...good, url: 'smtp://10.0.0.1', requireTls: false },
+      'requireTls can be off for a relay on loopback only',
+    ],
+    ['no certificate', { ...good, ca: 'x' }, 'ca must be a certificate in PEM'],
+    ['no connection', { ...good, connections: 0 }, 'connections must be a whole number from 1 to 1000'],
+    ['no duration', { ...good, timeout: 'soon' }, 'timeout must be a duration'],
+    ['no channel', { ...good, channels: [] }, 'channels must be a list of names'],
+  ];
+
+  it.each(wrong)('%s is refused in a sentence that holds no password', (_what, options, message) => {
+    const resolve = (): unknown => resolveEmailOptions(options as EmailOptions);
+    expect(resolve).toThrow(EmailOptionsError);
+    expect(resolve).toThrow(message);
+    expect(resolve).not.toThrow('4ssw0rd');
+  });
+
+  it('stop the start when they are wrong, and so does a folder that is not there', async () => {
+    const startWith = (options: object): Promise<unknown> =>
+      Test.createTestingModule({ imports: [EmailModule.forRoot(options as EmailOptions)] }).compile();
+    await expect(startWith({ ...good, connections: 0 })).rejects.toThrow(EmailOptionsError);
+    await expect(startWith({ ...good, templates: '/nowhere/at/all' })).rejects.toThrow(
+      'templates must name the folder of the templates; there is none at /nowhere/at/all',
+    );
+  });
+});

@@ -3,6 +3,7 @@ import { readRelayUrl } from '../../libs/email/src/relay/relay-url';
 import { Relay } from '../../libs/email/src/relay/relay';
 import type { Message } from '../../libs/email/src/compose/message';
 import type { SMTPServerOptions } from 'smtp-server';
+import { until } from '../faults/support/facts';
 import { startRawRelay, steps, type RawRelay, type Step } from './support/raw-relay';
 import { reply, replyText, startRelay, type TestRelay } from './support/relay';
 
@@ -89,8 +90,9 @@ describe('what a reply means', () => {
     const [copy, ...others] = relay.received('ada@example.com');
     expect(others).toEqual([]);
     const [head = '', body = ''] = copy!.split(/\r?\n\r?\n(.*)/s);
-    expect(head.split(/\r?\n(?! |\t)/).toSorted()).toEqual(
-      [
+    // Long headers go on in lines that begin with a space.
+    expect(new Set(head.split(/\r?\n(?! |\t)/))).toEqual(
+      new Set([
         'Auto-Submitted: auto-generated',
         expect.stringMatching(/^Content-Type: multipart\/alternative;\s+boundary="[^"]*0190-1[^"]*"$/),
         'Date: Fri, 02 Jan 2026 03:04:05 +0000',
@@ -99,7 +101,7 @@ describe('what a reply means', () => {
         'MIME-Version: 1.0',
         'Subject: =?UTF-8?Q?Gr=C3=BC=C3=9Fe=2C_Ada?=',
         'To: ada@example.com',
-      ].toSorted(),
+      ]),
     );
     expect(body).toContain('\r\n.\r\nA line with a dot alone');
   });
@@ -132,13 +134,13 @@ describe('what is no reply', () => {
   const speaking = steps.filter((step) => step !== 'STARTTLS');
 
   it('silence, or words without end, at each step: over when the attempt is, and so is the session', async () => {
-    const relays = await Promise.all(
-      speaking.flatMap((step) => [raw({ [step]: 'silence' }), raw({ [step]: 'drip' })]),
-    );
-    const signal = AbortSignal.timeout(400);
+    const relays = await Promise.all(speaking.flatMap((step) => [raw({ [step]: 'silence' }), raw({ [step]: 'drip' })]));
     const began = performance.now();
-    const results = await Promise.all(relays.map(({ port }) => clientOf(port, { login: true }).send(message, signal)));
+    const results = await Promise.all(
+      relays.map(({ port }) => clientOf(port, { login: true }).send(message, AbortSignal.timeout(400))),
+    );
     expect(performance.now() - began).toBeLessThan(1_000);
+    await until('no session is left', () => relays.every(({ sessions }) => sessions === 0));
     expect(new Set(results.map(({ outcome }) => JSON.stringify(outcome)))).toEqual(
       new Set(['{"type":"retry","kind":"timeout"}']),
     );

@@ -138,8 +138,8 @@ function requireTlsOf(given: unknown, relay: RelayAddress | undefined): boolean 
 
 function certificate(pem: unknown): string {
   try {
-    new X509Certificate(String(pem));
-    return String(pem);
+    // As PEM, whatever else could be read from what was given.
+    return new X509Certificate(String(pem)).toString();
   } catch {
     throw refused('ca', 'must be a certificate in PEM', "Write ca: readFileSync('authority.pem', 'utf8')");
   }

@@ -15,6 +15,8 @@ export interface RawRelay {
   readonly messages: readonly string[];
   /** Commands, by their first word. */
   readonly commands: readonly string[];
+  /** Sessions that are open now. */
+  readonly sessions: number;
   /** What to do at each step; may be changed while it runs. */
   readonly behaviours: Map<Step, Behaviour>;
   /** Says something in every session, as the reply that it has kept back. */
@@ -84,6 +86,9 @@ export async function startRawRelay(behaviours: Partial<Record<Step, Behaviour>>
     port: (server.address() as AddressInfo).port,
     messages,
     commands,
+    get sessions() {
+      return sockets.size;
+    },
     behaviours: wanted,
     answer: (line) => {
       for (const socket of sockets) socket.write(`${line}\r\n`);

@@ -1,4 +1,11 @@
-import { DeliveryChannel, skipped, type Delivery, type DeliveryDraft, type DeliveryEvent, type Outcome } from 'nest-deliveries';
+import {
+  DeliveryChannel,
+  skipped,
+  type Delivery,
+  type DeliveryDraft,
+  type DeliveryEvent,
+  type Outcome,
+} from 'nest-deliveries';
 import {
   email,
   emailAddress,

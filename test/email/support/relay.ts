@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 
 /** A reply with a code, whose text nobody but the relay and its client may ever see. */
@@ -35,11 +34,12 @@ export async function startRelay(rules: RelayRules = {}, options: SMTPServerOpti
     authOptional: !rules.onLogin,
     allowInsecureAuth: true,
     disableReverseLookup: true,
-    disabledCommands: rules.onLogin ? [] : ['AUTH'],
-    onAuth: ({ username = '', password = '' }, _session, done) => {
+    // Without a certificate of ours there is no TLS.
+    disabledCommands: [...(rules.onLogin ? [] : ['AUTH']), ...(options.cert ? [] : ['STARTTLS'])],
+    onAuth: ({ username, password }, _session, done) => {
       logins += 1;
-      const code = rules.onLogin?.(username, password);
-      if (code === undefined) done(null, { user: username });
+      const code = rules.onLogin?.(username ?? '', password ?? '');
+      if (code === undefined) done(null, { user: username ?? '' });
       else done(reply(code));
     },
     onRcptTo: ({ address }, _session, done) => {
@@ -47,7 +47,10 @@ export async function startRelay(rules: RelayRules = {}, options: SMTPServerOpti
       done(code === undefined ? null : reply(code));
     },
     onData: (stream, { envelope }, done) => {
-      void text(stream).then((message) => {
+      stream.setEncoding('utf8');
+      let message = '';
+      stream.on('data', (chunk: string) => (message += chunk));
+      stream.on('end', () => {
         const recipients = envelope.rcptTo.map(({ address }) => address);
         const code = rules.onMessage?.(recipients);
         if (code !== undefined) return done(reply(code));

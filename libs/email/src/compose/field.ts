@@ -22,7 +22,10 @@ export const field = {
   /** A list of things that have fields of their own, for `{{#each}}`. */
   list: <F extends Fields>(of: F) => ({ is: 'list', of }) as const,
   /** May be absent; `{{#if}}` tells. */
-  optional: <F extends Exclude<Field, { is: 'optional' }>>(of: F): { readonly is: 'optional'; readonly of: F } => ({ is: 'optional', of }),
+  optional: <F extends Exclude<Field, { is: 'optional' }>>(of: F): { readonly is: 'optional'; readonly of: F } => ({
+    is: 'optional',
+    of,
+  }),
 } as const satisfies Record<string, Field | ((of: never) => Field)>;
 
 /** The type of what a field holds. */

@@ -39,7 +39,7 @@ export class EmailHealthIndicator {
       relay: problem ?? 'up',
       status: (problem ? (options.degradedAs ?? 'degraded') : 'up') as 'up' | Degraded,
     };
-    return { [key]: detail } as EmailHealth<Key, 'up' | Degraded>;
+    return { [key]: detail as object } as EmailHealth<Key, 'up' | Degraded>;
   }
 
   private async problem(): Promise<string | undefined> {

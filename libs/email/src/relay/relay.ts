@@ -14,8 +14,7 @@ export interface Relayed {
 
 /** Whether a session can be had. */
 export type RelayAnswer =
-  | { readonly reached: true }
-  | { readonly reached: false; readonly loginRejected: boolean; readonly reason: string };
+  { readonly reached: true } | { readonly reached: false; readonly loginRejected: boolean; readonly reason: string };
 
 /** Hands messages to the relay, and says what became of them in the queue's words. */
 export class Relay {

@@ -143,20 +143,26 @@ export class TemplateWalk {
     this.line = caller;
   }
 
-  /** A part knows what it is passed and nothing else, so that reading the call is reading which fields are used. */
+  /** A part knows what it is passed and nothing else. What it is passed and does not use is not used. */
   private passed({ params, hash }: PartCall, scope: Scope): Scope {
     const [param] = params;
-    const self = (param && this.resolve(param, scope)) ?? { shape: { is: 'fields', of: {} } };
+    const self = (param && this.find(param, scope)) ?? { shape: { is: 'fields', of: {} } };
     const names = (hash?.pairs ?? []).flatMap(({ key, value }): [string, Value][] => {
-      const resolved = this.resolve(value, scope);
-      return resolved ? [[key, resolved]] : [];
+      const found = this.find(value, scope);
+      return found ? [[key, found]] : [];
     });
     const inner = scopeOf(self);
     return { ...inner, names: new Map([...inner.names, ...names]) };
   }
 
-  /** @returns undefined for what is a problem already */
   private resolve(expression: hbs.AST.Expression, scope: Scope): Value | undefined {
+    const value = this.find(expression, scope);
+    if (value) this.use(value, lineOf(expression));
+    return value;
+  }
+
+  /** @returns undefined for what is a problem already */
+  private find(expression: hbs.AST.Expression, scope: Scope): Value | undefined {
     if (expression.type === 'StringLiteral') return literalOf((expression as hbs.AST.StringLiteral).value);
     if (expression.type === 'BooleanLiteral') return { shape: { is: 'flag' } };
     if (expression.type !== 'PathExpression') {
@@ -172,9 +178,7 @@ export class TemplateWalk {
     let place: Scope | undefined = scope;
     for (let up = depth; up > 0; up -= 1) place = place?.parent;
     const value = parts.length === 0 ? place?.self : parts.length === 1 ? place?.names.get(parts[0]!) : undefined;
-    if (!value) return this.unknown(expression, `there is no field "${original}"${known(place)}`);
-    this.use(value, lineOf(expression));
-    return value;
+    return value ?? this.unknown(expression, `there is no field "${original}"${known(place)}`);
   }
 
   private use({ path }: Value, line: number): void {
