@@ -341,4 +341,19 @@ describe('whatever a receiver does, an attempt ends in time, with the right resu
     expect(await http.post(target.origin, { signal: controller.signal })).toEqual(aborted);
     expect(target.accepted).toHaveLength(1);
   });
+
+  it('reads nothing of a body that nobody wants, and keeps the connection only where there is none', async () => {
+    let answers = 0;
+    const target = await receiver(({ socket }) => {
+      answers += 1;
+      // First one without a body, then one that never ends.
+      socket.write(answers === 1 ? `${HEAD}content-length: 0\r\n\r\n` : `${HEAD}content-length: 9999999\r\n\r\nnoise`);
+    });
+    const options = { body: '{}', ignoreBody: true };
+    const empty = { type: 'responded', status: 200, body: Buffer.alloc(0), truncated: false };
+    expect(await http.post(target.origin, options)).toMatchObject(empty);
+    expect(await http.post(target.origin, options)).toMatchObject({ ...empty, truncated: true });
+    expect(target.accepted).toHaveLength(1);
+    await target.accepted[0]?.closed;
+  });
 });

@@ -49,6 +49,44 @@ describe('names', () => {
     return started;
   }
 
+  it('are known before the caller is asked whether it still wants to send; a no leaves the receiver alone', async () => {
+    const target = await receiver();
+    const resolver = scriptedResolver({ [NAME]: [GOOD] });
+    const http = client({ resolver });
+    const seen: unknown[] = [];
+    const ask = (answer: boolean) => async (): Promise<boolean> => {
+      seen.push(resolver.asked.length, target.accepted.length);
+      return Promise.resolve(answer);
+    };
+    const url = `https://${NAME}:${target.port}/`;
+    const withdrawn = { type: 'unreachable', kind: 'withdrawn' };
+    expect(await http.post(url, { beforeConnect: ask(false) })).toEqual(withdrawn);
+    const failing = http.post(url, { beforeConnect: () => Promise.reject(new Error('no answer')) });
+    await expect(failing).rejects.toThrow('no answer');
+    expect(target.accepted).toHaveLength(0);
+    expect(await http.post(url, { beforeConnect: ask(true) })).toMatchObject({ status: 200 });
+    expect(seen).toEqual([1, 0, 3, 0]);
+  });
+
+  it('have a limit of their own where one is given, and what the caller is asked takes nothing from it', async () => {
+    const target = await receiver();
+    const slow = (): Promise<readonly string[]> => new Promise(() => undefined);
+    const http = client({ resolver: scriptedResolver({ [NAME]: [GOOD], 'slow.example.test': slow }) });
+    const limits = { timeout: 1500, resolveTimeout: 30, connectTimeout: 1000 };
+    const start = performance.now();
+    const late = await http.post(`https://slow.example.test:${target.port}/`, limits);
+    expect(late).toEqual({ type: 'timedOut', phase: 'resolve' });
+    expect(performance.now() - start).toBeLessThan(1000);
+    const beforeConnect = async (): Promise<boolean> => {
+      // Longer than the limit of the look-up, which is over by then.
+      await new Promise((resolve) => setTimeout(resolve, 60));
+      return true;
+    };
+    expect(await http.post(`https://${NAME}:${target.port}/`, { ...limits, beforeConnect })).toMatchObject({
+      status: 200,
+    });
+  });
+
   it('are asked for once an attempt, and carry SNI, certificate and Host to the checked address', async () => {
     const target = await receiver();
     const resolver = scriptedResolver({ [NAME]: [GOOD] });

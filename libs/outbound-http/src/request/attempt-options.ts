@@ -12,6 +12,15 @@ export interface AttemptOptions {
   timeout?: Duration | undefined;
   /** For name look-up, TCP and TLS. */
   connectTimeout?: Duration | undefined;
+  /** For name look-up alone; `connectTimeout` is then for TCP and TLS alone. Default: they share `connectTimeout`. */
+  resolveTimeout?: Duration | undefined;
+  /**
+   * Asked once the addresses are known and judged, before anything is connected or sent: false ends the attempt as
+   * `unreachable`, kind `withdrawn`. What it throws, `request` throws.
+   */
+  beforeConnect?: (() => Promise<boolean>) | undefined;
+  /** The status is all that matters: nothing of the body is read, and `body` is empty. Default false. */
+  ignoreBody?: boolean | undefined;
   /** Ends the attempt as `unreachable`, kind `aborted`. */
   signal?: AbortSignal | undefined;
 }
@@ -32,6 +41,7 @@ export function readLimits(options: AttemptOptions, settings: Settings): Deadlin
   return {
     timeout: limit('timeout', options.timeout) ?? settings.timeout,
     connectTimeout: limit('connectTimeout', options.connectTimeout) ?? settings.connectTimeout,
+    resolveTimeout: limit('resolveTimeout', options.resolveTimeout),
     signal: options.signal,
   };
 }

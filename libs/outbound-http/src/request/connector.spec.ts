@@ -56,7 +56,7 @@ describe('the second look at the remote address', () => {
     const deadline = new Deadline({ timeout: 1000, connectTimeout: 1000 });
     const connection = new Connection(`http://0.0.0.0:${port}`, context, 1000);
     connection.hold(route(deadline));
-    const { result } = await exchange(connection, '/', { method: 'POST', body: 'secret' }, deadline);
+    const { result } = await exchange(connection, '/', { method: 'POST', body: 'secret' }, deadline, false);
     deadline.release();
     connection.destroy();
     expect(result).toEqual({ type: 'refused', reason: 'unchecked-remote-address' });

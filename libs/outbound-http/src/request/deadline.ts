@@ -8,6 +8,8 @@ export interface DeadlineOptions {
   timeout: number;
   /** Milliseconds until a connection stands, name look-up and TLS handshake included. */
   connectTimeout: number;
+  /** Milliseconds for the name look-up alone; `connectTimeout` then counts from when connecting begins. */
+  resolveTimeout?: number | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -21,13 +23,19 @@ export class Deadline {
   #onStop: ((stopped: Stopped) => void) | undefined;
   #connect: NodeJS.Timeout | undefined;
   readonly #total: NodeJS.Timeout;
-  readonly #connectBy: number;
+  readonly #resolveBy: number;
+  /** Undefined until connecting begins. */
+  #connectBy: number | undefined;
+  readonly #connectTimeout: number;
   readonly #signal: AbortSignal | undefined;
   readonly #abort = (): void => this.#stop({ type: 'unreachable', kind: 'aborted' });
 
-  constructor({ timeout, connectTimeout, signal }: DeadlineOptions) {
+  constructor({ timeout, connectTimeout, resolveTimeout, signal }: DeadlineOptions) {
     this.#total = setTimeout(() => this.#stop({ type: 'timedOut', phase: this.#phase }), timeout);
-    this.#connectBy = performance.now() + connectTimeout;
+    const now = performance.now();
+    this.#connectTimeout = connectTimeout;
+    this.#resolveBy = now + (resolveTimeout ?? connectTimeout);
+    this.#connectBy = resolveTimeout === undefined ? this.#resolveBy : undefined;
     this.#signal = signal;
     if (signal?.aborted) {
       this.#abort();
@@ -39,13 +47,19 @@ export class Deadline {
   /** The connect limit runs while resolving and connecting, and only then. */
   enter(phase: Phase): void {
     this.#phase = phase;
+    this.pause();
     if (phase === 'response') {
-      clearTimeout(this.#connect);
-      this.#connect = undefined;
-    } else if (!this.#connect) {
-      const rest = Math.max(0, this.#connectBy - performance.now());
-      this.#connect = setTimeout(() => this.#stop({ type: 'timedOut', phase: this.#phase }), rest);
+      return;
     }
+    const now = performance.now();
+    const by = phase === 'resolve' ? this.#resolveBy : (this.#connectBy ??= now + this.#connectTimeout);
+    this.#connect = setTimeout(() => this.#stop({ type: 'timedOut', phase: this.#phase }), Math.max(0, by - now));
+  }
+
+  /** Until the next phase begins, only the limit of the whole attempt runs. */
+  pause(): void {
+    clearTimeout(this.#connect);
+    this.#connect = undefined;
   }
 
   /** What to do when the attempt is stopped; replaces what was set before. At once if that has happened already. */

@@ -19,6 +19,7 @@ export function exchange(
   path: string,
   { method, headers, body }: OutboundRequest,
   deadline: Deadline,
+  ignoreBody: boolean,
 ): Promise<Exchanged> {
   return new Promise((resolve) => {
     deadline.onStop((stopped) => resolve({ result: stopped, complete: false }));
@@ -32,12 +33,19 @@ export function exchange(
         answer.body.on('error', () => undefined).destroy();
         return;
       }
+      const { statusCode: status, headers: received } = answer;
+      if (ignoreBody && status !== 204 && received['content-length'] !== '0') {
+        answer.body.on('error', () => undefined).destroy();
+        const nothing = { body: Buffer.alloc(0), truncated: true };
+        resolve({ result: { type: 'responded', status, headers: received, ...nothing }, complete: false });
+        return;
+      }
       readBody(answer.body, deadline, (read, complete) => {
         resolve({
           result: {
             type: 'responded',
-            status: answer.statusCode,
-            headers: answer.headers,
+            status,
+            headers: received,
             body: read,
             truncated: !complete,
           },

@@ -20,6 +20,22 @@ export interface RefusedDestination {
   address: string;
 }
 
+/** Whether the caller, now that the addresses are known, still wants to send. */
+async function withdrawn(
+  beforeConnect: RequestOptions['beforeConnect'],
+  deadline: Deadline,
+): Promise<OutboundResult | undefined> {
+  if (!beforeConnect) {
+    return undefined;
+  }
+  deadline.pause();
+  const answer = await deadline.race(beforeConnect());
+  if (typeof answer !== 'boolean') {
+    return answer;
+  }
+  return answer ? undefined : { type: 'unreachable', kind: 'withdrawn' };
+}
+
 /**
  * The client for destinations that third parties supply. Every attempt walks the same way: read the destination,
  * resolve it once, judge every address, connect to one of those and no other, send, read a bounded answer.
@@ -64,7 +80,10 @@ export class OutboundHttp {
         (destination.literal ? resolveLiteral(destination) : await this.#resolve(destination, rules, deadline));
       switch (resolved.type) {
         case 'resolved':
-          return await this.#send({ destination, addresses: resolved.addresses, deadline }, request);
+          return (
+            (await withdrawn(options.beforeConnect, deadline)) ??
+            (await this.#send({ destination, addresses: resolved.addresses, deadline }, request, options.ignoreBody))
+          );
         case 'refused':
           return this.#refused(resolved.reason, resolved.address);
         case 'unresolved':
@@ -98,9 +117,14 @@ export class OutboundHttp {
     }
   }
 
-  async #send(route: Parameters<ConnectionPool['take']>[0], request: OutboundRequest): Promise<OutboundResult> {
+  async #send(
+    route: Parameters<ConnectionPool['take']>[0],
+    request: OutboundRequest,
+    ignoreBody = false,
+  ): Promise<OutboundResult> {
     const connection = this.#pool.take(route);
-    const { result, complete } = await exchange(connection, route.destination.path, request, route.deadline);
+    const { path } = route.destination;
+    const { result, complete } = await exchange(connection, path, request, route.deadline, ignoreBody);
     if (complete) {
       this.#pool.give(connection);
     } else {

@@ -23,6 +23,7 @@ export type OutboundResult =
   | { type: 'timedOut'; phase: Phase }
   /**
    * No answer: the platform's code (`ECONNREFUSED`, `CERT_HAS_EXPIRED` …), `dns:` and the resolver's code,
-   * `connection-closed` for a connection that ended before an answer, or `aborted` by the caller's signal.
+   * `connection-closed` for a connection that ended before an answer, `aborted` by the caller's signal, or `withdrawn` by its
+   * `beforeConnect`.
    */
   | { type: 'unreachable'; kind: string };
