@@ -107,7 +107,8 @@ export class Replica {
       },
     };
     const { delivery, attempt } = inHand.claim;
-    const sent = send(handler, delivery, attempt, 60_000, this.shutdown).then(({ outcome }) => outcome);
+    const isHeld = (): Promise<boolean> => Promise.resolve(true);
+    const sent = send(handler, delivery, attempt, 60_000, this.shutdown, isHeld).then(({ outcome }) => outcome);
     const inFlight: InFlight = {
       ...inHand,
       sent,

@@ -35,6 +35,7 @@ import { DeliveryInserter } from './record/delivery-inserter';
 import { DeliveryRecorder } from './record/delivery-recorder';
 import { QueryInserter } from './record/query-inserter';
 import { ChannelRegistry } from './channel/channel-registry';
+import { RuntimeChannels } from './runtime-channels';
 import { WakeUps } from './wake-up/wake-ups';
 import { DeliveryWorkers } from './worker/delivery-workers';
 
@@ -188,6 +189,17 @@ function build(
           new ChannelPauses(database, `"${schema}"`, (channel) => wakeUps.changed(channel)),
       },
       {
+        provide: RuntimeChannels,
+        inject: [ChannelRegistry, DeliveryRecorder, DeliveryWorkers, dataSourceToken, optionsToken],
+        useFactory: (
+          registry: ChannelRegistry,
+          recorder: DeliveryRecorder,
+          workers: DeliveryWorkers,
+          source: DataSource,
+          { schema }: ResolvedOptions,
+        ) => new RuntimeChannels(registry, recorder, workers, source, `"${schema}"`),
+      },
+      {
         provide: DeliveryCleaner,
         inject: [WorkerDatabase, ChannelRegistry, schedulerToken, optionsToken],
         useFactory: (...injected: ConstructorParameters<typeof DeliveryCleaner>) => new DeliveryCleaner(...injected),
@@ -203,6 +215,7 @@ function build(
     exports: [
       DeliveryRecorder,
       DeliveryWorkers,
+      RuntimeChannels,
       DeliveryCleaner,
       DeliveryOperations,
       ChannelPauses,

@@ -26,6 +26,8 @@ export type { Attempt, Delivery } from './delivery/delivery';
 export { failed, retry, skipped, succeeded, type Outcome, type RetryAfter } from './delivery/outcome';
 export { AttemptAbortedError } from './send/attempt-in-flight';
 export { ChannelPauses } from './pause/channel-pauses';
+export { RuntimeChannel, RuntimeChannels, type RuntimeHandler } from './runtime-channels';
+export type { DeliveredByHand } from './worker/deliver-claim';
 
 // Operate
 export { migrateSchema, schemaStatus, type SchemaStatus } from './database/schema';

@@ -11,7 +11,7 @@ import {
   type ResolvedOptions,
 } from '../deliveries.options';
 import { ChannelDefinitionError, DeliveriesOptionsError, UnknownChannelError } from '../errors';
-import { channelOptionsOf, type ChannelHandler } from './channel.decorator';
+import { channelOptionsOf, type ChannelHandler, type DeliveryChannelOptions } from './channel.decorator';
 
 /** A channel of this application with its settings as they hold here. */
 export interface Channel extends ChannelDefaults {
@@ -20,6 +20,8 @@ export interface Channel extends ChannelDefaults {
   readonly maxAge: number;
   readonly handler: ChannelHandler;
   readonly className: string;
+  /** It came into being while the application ran. */
+  readonly opened: boolean;
 }
 
 type Provided = ReturnType<DiscoveryService['getProviders']>[number];
@@ -75,13 +77,39 @@ export class ChannelRegistry {
     );
   }
 
+  /**
+   * Adds a channel that no class declares, while the application runs.
+   * @param className of whoever sends, for the errors
+   * @throws ChannelDefinitionError, DeliveriesOptionsError
+   */
+  open(declared: DeliveryChannelOptions, handler: ChannelHandler, className: string): Channel {
+    this.discover();
+    const { workers } = declared;
+    // Options that name the channels to run cannot name one that comes later: it has to say itself that it is to run.
+    const elsewhere = this.options.passive || (this.options.run !== undefined && workers === undefined);
+    return this.define(elsewhere ? { ...declared, workers: 0 } : declared, handler, className, true);
+  }
+
+  /** Takes a channel away that was opened. */
+  close(name: string): void {
+    if (this.byName.get(name)?.opened) this.byName.delete(name);
+  }
+
   private add(target: Type, handler: ChannelHandler): void {
-    const declared = channelOptionsOf(target)!;
-    const subject = `Channel class ${target.name}`;
+    this.byClass.set(target, this.define(channelOptionsOf(target)!, handler, target.name, false));
+  }
+
+  private define(
+    declared: DeliveryChannelOptions,
+    handler: ChannelHandler,
+    className: string,
+    opened: boolean,
+  ): Channel {
+    const subject = `Channel class ${className}`;
     const { name, ...settings } = declared;
-    if (typeof name !== 'string' || !/^[A-Za-z0-9._:-]{1,128}$/.test(name)) {
+    if (typeof name !== 'string' || !/^[A-Za-z0-9._:-]{1,160}$/.test(name)) {
       throw new ChannelDefinitionError(
-        `${subject}: name must be 1 to 128 of A-Z a-z 0-9 . _ : - and is stored with each delivery; got ${JSON.stringify(name)}. Rename it.`,
+        `${subject}: name must be 1 to 160 of A-Z a-z 0-9 . _ : - and is stored with each delivery; got ${JSON.stringify(name)}. Rename it.`,
       );
     }
     for (const method of ['deliveries', 'send'] as const) {
@@ -93,12 +121,12 @@ export class ChannelRegistry {
     const other = this.byName.get(name);
     if (other) {
       throw new ChannelDefinitionError(
-        `${target.name} and ${other.className} are both channels named "${name}". Give one of them another name: deliveries of one would be sent by the other.`,
+        `${className} and ${other.className} are both channels named "${name}". Give one of them another name: deliveries of one would be sent by the other.`,
       );
     }
-    const channel = { ...this.settingsOf(subject, name, settings), name, handler, className: target.name };
+    const channel = { ...this.settingsOf(subject, name, settings), name, handler, className, opened };
     this.byName.set(name, channel);
-    this.byClass.set(target, channel);
+    return channel;
   }
 
   private settingsOf(subject: string, name: string, declared: object): ChannelDefaults & { maxAge: number } {

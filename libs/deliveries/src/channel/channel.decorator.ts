@@ -8,7 +8,7 @@ import type { Outcome } from '../delivery/outcome';
 
 /** What a channel says about itself. A deployment can override all but the name in `DeliveriesModule.forRoot`. */
 export interface DeliveryChannelOptions extends ChannelSettings {
-  /** Stored with each delivery and used in logs, metrics and commands: 1 to 128 of `A-Z a-z 0-9 . _ : -`. */
+  /** Stored with each delivery and used in logs, metrics and commands: 1 to 160 of `A-Z a-z 0-9 . _ : -`. */
   readonly name: string;
   /** How long after its creation, or an operator's last retry, a delivery is still worth sending. */
   readonly maxAge: Duration;

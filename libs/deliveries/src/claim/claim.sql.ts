@@ -46,6 +46,16 @@ RETURNING d.id, d.event_id, d.channel, d.destination, d.recipient, d.payload, d.
           (extract(epoch FROM due.due_at) * 1000000)::float8 AS was_due_us, date_part('epoch', clock_timestamp()) * 1000 AS claimed_ms`;
 
 /**
+ * Whether a claim still holds: a row in the answer. Its lease and the delivery's deadline are judged by the database's clock.
+ * $1 id · $2 token
+ */
+export const isHeldSql = (schema: string): string => `
+SELECT 1
+  FROM ${schema}.deliveries d
+ WHERE d.id = $1 AND d.claim_token = $2 AND d.lease_expires_at > clock_timestamp()
+   AND (d.deadline IS NULL OR d.deadline > clock_timestamp())`;
+
+/**
  * Gives claims back as if they had not been made: one attempt less, due again. Fenced by the token, like every write after
  * a claim; rows in id order, like every statement that locks several.
  *

@@ -3,7 +3,7 @@ import { claimOf, type Claim, type ClaimRow } from '../delivery/claim';
 import { claimPaths, type ClaimPath } from '../delivery/claim-path';
 import { claimHeadsSql } from './claim-heads.sql';
 import { claimLanesSql } from './claim-lanes.sql';
-import { claimSql, giveBackSql } from './claim.sql';
+import { claimSql, giveBackSql, isHeldSql } from './claim.sql';
 import { waitingSql } from './waiting.sql';
 
 /** What a look at the heads of ordering keys gave. */
@@ -56,6 +56,7 @@ export class Claimer {
   private readonly claimLanesText: string;
   private readonly waitingText: string;
   private readonly giveBackText: string;
+  private readonly isHeldText: string;
 
   constructor(
     private readonly database: WorkerDatabase,
@@ -66,6 +67,7 @@ export class Claimer {
     this.claimLanesText = claimLanesSql(schema);
     this.waitingText = waitingSql(schema);
     this.giveBackText = giveBackSql(schema);
+    this.isHeldText = isHeldSql(schema);
   }
 
   /**
@@ -133,6 +135,12 @@ export class Claimer {
     if (released) cursor.fromStart = false;
     cursor.key = more && reached !== null ? reached : '';
     return { claims: claimsOf(rows, askedAt), more: more || !cursor.fromStart };
+  }
+
+  /** Whether the delivery is still this claim's to send. */
+  async isHeld({ delivery, token }: Claim): Promise<boolean> {
+    const rows = await this.database.query('deliveries_is_held', this.isHeldText, [delivery.id, token]);
+    return rows.length === 1;
   }
 
   /**

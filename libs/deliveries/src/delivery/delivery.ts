@@ -31,6 +31,12 @@ export interface Attempt {
   readonly signal: AbortSignal;
   /** Milliseconds until {@link signal} aborts at the latest. */
   remaining(): number;
+  /**
+   * Asks the database whether the delivery is still this attempt's to send: its claim was not taken away, its lease and its
+   * deadline are not over. For a channel that does something slow before it really sends; what it returns after a `false` is
+   * dropped, or counts as an attempt when only the time was over.
+   */
+  isHeld(): Promise<boolean>;
 }
 
 /** Something that happened, as the application tells it to {@link DeliveryRecorder.record}. */

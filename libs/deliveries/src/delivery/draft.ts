@@ -3,6 +3,8 @@
  * neither changes nor loses the delivery.
  */
 export interface DeliveryDraft<Payload = unknown, Recipient = unknown> {
+  /** The delivery's own id, a new UUID version 7, for a payload that is sealed under it. Default: one is made. */
+  readonly id?: string;
   /** Where it goes, in words for operators: 1 to 500 characters. Shown in lists and logs, so no secret belongs in it. */
   readonly destination: string;
   /** All that a send needs, as JSON of at most 256 KiB. Stored as it is: never a plaintext secret. */

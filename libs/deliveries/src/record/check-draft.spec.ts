@@ -3,7 +3,7 @@ import type { DeliveryDraft } from '../delivery/draft';
 import { InvalidDraftError } from '../errors';
 import { checkDraft, checkDraftList, checkEvent } from './check-draft';
 
-const known = 'destination, payload, recipient, orderingKey, lane, notBefore, deadline, dedupeKey, dedupeDigest';
+const known = 'id, destination, payload, recipient, orderingKey, lane, notBefore, deadline, dedupeKey, dedupeDigest';
 const draft = { destination: 'a desk', payload: { a: 1 } };
 
 function messageOf(check: () => unknown): string {
@@ -85,6 +85,7 @@ it.each([
 
 it('takes the longest and the latest', () => {
   const longest = {
+    id: '019ad4a2-0000-7000-8000-ffffffffffff',
     destination: 'x'.repeat(500),
     payload: 'x'.repeat(262_142),
     recipient: 'x'.repeat(2_046),
@@ -106,6 +107,7 @@ it('takes the longest and the latest', () => {
 
 it('takes null and undefined for what was left out', () => {
   const nothing = {
+    id: null,
     recipient: undefined,
     notBefore: null,
     deadline: undefined,
@@ -113,6 +115,7 @@ it('takes null and undefined for what was left out', () => {
     dedupeDigest: undefined,
   };
   const without = {
+    id: null,
     channel: 'email',
     destination: 'a desk',
     recipient: null,

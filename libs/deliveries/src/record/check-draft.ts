@@ -1,3 +1,4 @@
+import { validate, version } from 'uuid';
 import type { DeliveryEvent } from '../delivery/delivery';
 import type { DeliveryDraft } from '../delivery/draft';
 import { InvalidDraftError } from '../errors';
@@ -19,6 +20,8 @@ export interface CheckedEvent {
 
 /** A draft as it goes into the table: texts checked, JSON copied. */
 export interface CheckedDraft {
+  /** Null: not chosen yet. */
+  readonly id: string | null;
   readonly channel: string;
   readonly destination: string;
   readonly recipient: string | null;
@@ -45,6 +48,7 @@ export function checkEvent(event: DeliveryEvent): CheckedEvent {
 }
 
 const draftKeys = [
+  'id',
   'destination',
   'payload',
   'recipient',
@@ -83,6 +87,7 @@ export function checkDraft(channel: string, draft: DeliveryDraft): CheckedDraft 
     throw new InvalidDraftError('notBefore', 'must not come with an orderingKey, whose order it would break', subject);
   }
   return {
+    id: optionalId(given['id'], subject),
     channel,
     destination: requiredText(given['destination'], 'destination', destinationLimit, subject),
     recipient:
@@ -122,6 +127,17 @@ function requiredText(value: unknown, path: string, limit: number, subject: stri
     return refuse(path, `must have 1 to ${limit} characters, and has ${value.length}`);
   }
   return checkedText(value, path, refuse);
+}
+
+function optionalId(value: unknown, subject: string): string | null {
+  if (value === undefined || value === null) return null;
+  const valid = typeof value === 'string' && validate(value) && version(value) === 7 && value === value.toLowerCase();
+  if (valid) return value;
+  throw new InvalidDraftError(
+    'id',
+    'must be a UUID of version 7 in lower case, such as v7() of the package uuid makes',
+    subject,
+  );
 }
 
 function optionalDate(value: unknown, path: string, subject: string): Date | null {

@@ -129,6 +129,19 @@ export class DeliveryRecorder {
   }
 
   /**
+   * Writes one delivery of a channel that was opened at run time: at once, also inside {@link transaction}, so that the caller
+   * learns whether it is new.
+   * @throws as {@link enqueue}
+   */
+  async enqueueAtOnce(tx: Transaction, channel: string, draft: DeliveryDraft): Promise<RecordedDelivery> {
+    const runner = connectionOf(tx, this.dataSource);
+    const event = { id: uuidv7(), ...checkEvent({ type: 'delivery_enqueued', payload: { channel } }) };
+    const delivery = newDelivery(event.id, checkDraft(channel, draft));
+    await this.insert(runner, [event], [delivery], { skipIdleEvent: true, atOnce: true });
+    return delivery.recorded;
+  }
+
+  /**
    * Runs `work` in a transaction of its own. Inside it, deliveries that could make two transactions wait for each other
    * (those with an ordering key or a dedupe key) are inserted together, in key order, just before the commit: their keys are locked
    * for a moment instead of the whole transaction, and opposite orders cannot deadlock. What a rolled-back savepoint
@@ -220,14 +233,15 @@ export class DeliveryRecorder {
   /**
    * What can be refused comes first: when it is, nothing was written.
    * @param skipIdleEvent leave the event out when there is no delivery, or each turned out to be a duplicate
+   * @param atOnce nothing waits for the commit
    */
   private async insert(
     runner: QueryRunner,
     events: Omit<NewEvent, 'deliveryIds'>[],
     deliveries: NewDelivery[],
-    { skipIdleEvent = false } = {},
+    { skipIdleEvent = false, atOnce = false } = {},
   ): Promise<void> {
-    const waiting = this.deferred.get(runner);
+    const waiting = atOnce ? undefined : this.deferred.get(runner);
     const keyed = deliveries.filter(isKeyed);
     if (waiting) waiting.push(...keyed);
     else await this.inserter.takeKeys(runner, keyed);
@@ -274,6 +288,6 @@ function withDeliveryIds(events: Omit<NewEvent, 'deliveryIds'>[], deliveries: Ne
 }
 
 function newDelivery(eventId: string, draft: CheckedDraft): NewDelivery {
-  const id = uuidv7();
+  const id = draft.id ?? uuidv7();
   return { id, eventId, draft, ordinal: null, recorded: { id, channel: draft.channel, state: 'deferred' } };
 }

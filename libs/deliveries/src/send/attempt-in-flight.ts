@@ -29,11 +29,13 @@ export class AttemptInFlight implements Attempt {
   /**
    * @param deadline in ms from now
    * @param onDeadline called when the deadline has come
+   * @param isHeld asks the database
    */
   constructor(
     readonly number: number,
     deadline: number,
     private readonly onDeadline: () => void,
+    readonly isHeld: () => Promise<boolean>,
   ) {
     this.endsAt = performance.now() + deadline;
     if (begun.length === 0) setImmediate(armBegun);

@@ -22,6 +22,7 @@ export interface Sent {
  * what it threw, or, a second after the signal aborted, with a retry for a channel that does not listen to it.
  *
  * @param deadline ms that this attempt may take
+ * @param isHeld asks the database whether the claim still holds
  */
 export function send(
   channel: ChannelHandler,
@@ -29,6 +30,7 @@ export function send(
   number: number,
   deadline: number,
   shutdown: Shutdown,
+  isHeld: () => Promise<boolean>,
 ): Promise<Sent> {
   return new Promise((resolve) => {
     let graceTimer: NodeJS.Timeout | undefined;
@@ -38,7 +40,7 @@ export function send(
       graceTimer = setTimeout(() => resolve({ outcome: aborted(kind), returning: call }), abortGrace);
     };
     const onShutdown = (): void => stop(shutdownKind);
-    const attempt = new AttemptInFlight(number, deadline, () => stop(timeoutKind));
+    const attempt = new AttemptInFlight(number, deadline, () => stop(timeoutKind), isHeld);
     const untilItReturns = async (): Promise<void> => {
       const outcome = await callChannel(channel, delivery, attempt);
       attempt.end();

@@ -5,6 +5,7 @@ import { claimPaths, type ClaimPath } from '../delivery/claim-path';
 import type { Channel } from '../channel/channel-registry';
 import type { DeliverClaim } from './deliver-claim';
 import type { LaneClaim } from './lane-claim';
+import { Ongoing } from './ongoing';
 import type { SoloGate } from './solo-gate';
 
 /** From this many crashes on, a delivery is sent while nothing else is. */
@@ -23,7 +24,7 @@ const scanRest = 4;
 export class ChannelWorker {
   private readonly bound = new DueBound();
   private readonly cursor: KeyCursor = { key: '', fromStart: false };
-  private busy = 0;
+  private readonly slots = new Ongoing();
   /** Slots of claims that are about to be started. */
   private reserved = 0;
   /** Half of many slots, so that one half is claimed while the other is started. */
@@ -60,7 +61,7 @@ export class ChannelWorker {
 
   /** Deliveries that this worker has in flight. */
   get inFlight(): number {
-    return this.busy;
+    return this.slots.now;
   }
 
   /** For how long the look that is under way has been, in ms; 0 when none is. Everything in it has a time limit. */
@@ -102,6 +103,11 @@ export class ChannelWorker {
     // After the claim, which may have set them.
     for (const timer of this.restTimers.values()) clearTimeout(timer);
     await Promise.all(this.undecided);
+  }
+
+  /** Resolves when no delivery occupies a slot. */
+  idle(): Promise<void> {
+    return this.slots.none();
   }
 
   /** Claims for all free slots, once, and starts what it got. @returns how many deliveries were claimed */
@@ -198,7 +204,7 @@ export class ChannelWorker {
 
   private freeSlots(): number {
     if (this.stopping || !this.gate.open) return 0;
-    return this.channel.concurrency - this.busy - this.reserved;
+    return this.channel.concurrency - this.slots.now - this.reserved;
   }
 
   private get shouldLook(): boolean {
@@ -273,11 +279,11 @@ export class ChannelWorker {
   }
 
   private async occupySlot(claim: Claim, then?: () => void): Promise<void> {
-    this.busy += 1;
+    this.slots.begin();
     try {
       await this.deliverClaim.deliver(this.channel, claim);
     } finally {
-      this.busy -= 1;
+      this.slots.end();
       this.leaveLane(claim);
       this.refill();
       then?.();

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import type { Claimer } from '../claim/claimer';
 import type { Claim } from '../delivery/claim';
+import type { Delivery } from '../delivery/delivery';
 import type { AttemptObserver, SendTimes } from '../observe/attempt-observer';
 import type { Channel } from '../channel/channel-registry';
 import type { LaneHolds } from '../pause/lane-holds';
@@ -16,6 +17,24 @@ import { HookedWrite } from '../settle/write-with-hook';
 
 /** How long an ordering key keeps a slot for its next deliveries before the slot goes to whoever waits, in ms. */
 const chainFor = 1_000;
+
+/** What became of a delivery that somebody waited for. */
+export interface DeliveredByHand {
+  readonly delivery: Delivery;
+  /** Undefined when nothing was decided: its claim came back after the lease had ended. */
+  readonly settlement?: Settlement;
+  /** `lost`: the claim was taken away meanwhile; `unrecorded`: the database did not take the outcome. */
+  readonly result: SettleResult;
+}
+
+interface SettleOptions {
+  /** The slot waits for what comes next in the key. */
+  readonly chain: boolean;
+  readonly times?: SendTimes | undefined;
+  /** For how long, in ms, the channel may still be sending. */
+  readonly busyFor?: number;
+  readonly onSettled?: ((delivered: DeliveredByHand) => void) | undefined;
+}
 
 const countedAs = { succeeded: 'succeeded', pending: 'retried', failed: 'failed' } as const;
 
@@ -50,6 +69,18 @@ export class DeliverClaim {
     }
   }
 
+  /** The same for one delivery, for a caller who waits until its outcome is written, lost or given up. */
+  async deliverByHand(channel: Channel, claim: Claim): Promise<DeliveredByHand> {
+    this.sending.begin();
+    try {
+      return await new Promise((resolve, reject) => {
+        this.sendAndSettle(channel, claim, false, resolve).catch(reject);
+      });
+    } finally {
+      this.sending.end();
+    }
+  }
+
   /** From now on no delivery is claimed after another. */
   stopChaining(): void {
     this.stopping = true;
@@ -79,21 +110,32 @@ export class DeliverClaim {
   }
 
   /** @returns the next delivery of the key, if `chain` asked for it and there is one */
-  private async sendAndSettle(channel: Channel, claim: Claim, chain: boolean): Promise<Claim | undefined> {
+  private async sendAndSettle(
+    channel: Channel,
+    claim: Claim,
+    chain: boolean,
+    onSettled?: (delivered: DeliveredByHand) => void,
+  ): Promise<Claim | undefined> {
     const { delivery } = claim;
     const refusal = refusalToSend(delivery, claim.crashes, databaseNow(claim), channel.maxAge);
-    if (refusal) return this.settle(channel, claim, refusal, databaseNow(claim), chain);
+    if (refusal) return this.settle(channel, claim, refusal, databaseNow(claim), { chain, onSettled });
 
     const leaseLeft = this.leaseLeft(channel, claim);
-    if (leaseLeft <= 0) return this.giveBack(claim);
+    if (leaseLeft <= 0) {
+      await this.giveBack(claim);
+      onSettled?.({ delivery, result: 'lost' });
+      return undefined;
+    }
 
     const startedAt = databaseNow(claim);
     const lastMoment = delivery.deadline === null ? Infinity : delivery.deadline.getTime() - startedAt;
     const deadline = Math.min(channel.sendTimeout, leaseLeft, Math.max(1, lastMoment));
-    const sent = await send(channel.handler, delivery, claim.attempt, deadline, this.shutdown);
+    const isHeld = (): Promise<boolean> => this.claimer.isHeld(claim);
+    const sent = await send(channel.handler, delivery, claim.attempt, deadline, this.shutdown, isHeld);
     const times = { waited: startedAt - claim.wasDueAt / 1_000, took: databaseNow(claim) - startedAt };
-    if (!sent.returning) return this.settle(channel, claim, sent.outcome, startedAt, chain, times);
-    void this.settle(channel, claim, sent.outcome, startedAt, false, times, this.leaseLeft(channel, claim));
+    if (!sent.returning) return this.settle(channel, claim, sent.outcome, startedAt, { chain, times, onSettled });
+    const busyFor = this.leaseLeft(channel, claim);
+    void this.settle(channel, claim, sent.outcome, startedAt, { chain: false, times, busyFor, onSettled });
     await this.waitForChannel(channel, claim, sent.returning);
     return undefined;
   }
@@ -103,7 +145,7 @@ export class DeliverClaim {
   }
 
   /** The reply to the claim took the whole lease: somebody else may be sending by now. */
-  private async giveBack(claim: Claim): Promise<undefined> {
+  private async giveBack(claim: Claim): Promise<void> {
     this.logger.warn(`Delivery ${claim.delivery.id}: its claim came back after the lease had ended; not sent.`);
     await this.claimer.giveBack([claim], (given) => given.wasDueAt).catch(() => undefined);
   }
@@ -114,9 +156,7 @@ export class DeliverClaim {
     claim: Claim,
     outcome: Sent['outcome'],
     startedAt: number,
-    chain: boolean,
-    times?: SendTimes,
-    busyFor = 0,
+    { chain, times, busyFor = 0, onSettled }: SettleOptions,
   ): Promise<Claim | undefined> | undefined {
     const ordered = claim.delivery.orderingKey !== null;
     const settlement = decide(channel, claim, outcome, ordered ? busyFor : 0);
@@ -139,6 +179,7 @@ export class DeliverClaim {
       this.settling.begin();
       this.settler.settle(outcomeToWrite, ({ result, next }) => {
         this.observe(claim, settlement, result, times);
+        onSettled?.({ delivery: claim.delivery, settlement, result });
         if (ordered && !chain && settlement.status === 'succeeded') this.onKeyFree(channel.name);
         then?.(next);
         this.settling.end();

@@ -2,6 +2,7 @@ import { Logger, type BeforeApplicationShutdown, type OnApplicationBootstrap } f
 import type { SchedulerRegistry } from '@nestjs/schedule';
 import type { DataSource } from 'typeorm';
 import { Claimer } from '../claim/claimer';
+import type { Claim } from '../delivery/claim';
 import type { ClaimPath, DueWork } from '../delivery/claim-path';
 import { within } from '../database/within';
 import type { WorkerDatabase } from '../database/worker-database';
@@ -15,7 +16,7 @@ import { LaneHolds } from '../pause/lane-holds';
 import { Settler } from '../settle/settler';
 import type { WakeUps } from '../wake-up/wake-ups';
 import { ChannelWorker } from './channel-worker';
-import { DeliverClaim } from './deliver-claim';
+import { DeliverClaim, type DeliveredByHand } from './deliver-claim';
 import { LaneClaim } from './lane-claim';
 import { SoloGate } from './solo-gate';
 
@@ -27,56 +28,119 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
   private readonly logger = new Logger('Deliveries');
   private readonly shutdown = new Shutdown();
   private readonly workers: ChannelWorker[] = [];
-  private readonly polls: string[] = [];
   /** By channel, `performance.now()` when its poll last came by. */
   private readonly polledAt = new Map<string, number>();
   private readonly gate = new SoloGate(() => this.wake());
-  private settler: Settler | undefined;
-  private deliverClaim: DeliverClaim | undefined;
+  private readonly claimer: Claimer;
+  private readonly settler: Settler;
+  private readonly holds: LaneHolds;
+  private readonly deliverClaim: DeliverClaim;
+  private started = false;
+  private readonly openedEarly = new Set<Channel>();
+  private listening = false;
   private stopping: Promise<void> | undefined;
 
   constructor(
-    private readonly dataSource: DataSource,
-    private readonly database: WorkerDatabase,
+    dataSource: DataSource,
+    database: WorkerDatabase,
     private readonly channels: ChannelRegistry,
     private readonly scheduler: SchedulerRegistry,
-    private readonly observer: AttemptObserver,
+    observer: AttemptObserver,
     private readonly wakeUps: WakeUps,
     private readonly options: ResolvedOptions,
-  ) {}
+  ) {
+    const schema = `"${options.schema}"`;
+    this.claimer = new Claimer(database, schema);
+    this.settler = new Settler(database, schema);
+    this.holds = new LaneHolds(database, schema);
+    this.deliverClaim = new DeliverClaim(
+      this.claimer,
+      this.settler,
+      dataSource,
+      observer,
+      this.shutdown,
+      this.holds,
+      (channel) => this.wakeForHead(channel),
+    );
+  }
 
   onApplicationBootstrap(): void {
     const { run } = this.options;
-    const channels = this.channels.all().filter(({ name, workers }) => workers > 0 && (!run || run.includes(name)));
-    if (channels.length === 0) return;
-    const { schema } = this.options;
-    const claimer = new Claimer(this.database, `"${schema}"`);
-    const settler = (this.settler = new Settler(this.database, `"${schema}"`));
-    const holds = new LaneHolds(this.database, `"${schema}"`);
-    this.deliverClaim = new DeliverClaim(
-      claimer,
-      settler,
-      this.dataSource,
-      this.observer,
-      this.shutdown,
-      holds,
-      (channel) => this.wakeForHead(channel),
-    );
-    for (const channel of channels) {
-      const lanes = new LaneClaim(channel, claimer, holds);
-      for (let count = 0; count < channel.workers; count += 1) {
-        const onFull = (): void => this.wakeOthers(channel.name);
-        this.workers.push(
-          new ChannelWorker(channel, claimer, this.deliverClaim, lanes, this.gate, () => settler.room(), onFull),
-        );
-      }
-      this.poll(channel);
+    this.started = true;
+    const declared = this.channels.all().filter(({ name, opened }) => !opened && (!run || run.includes(name)));
+    for (const channel of [...declared, ...this.openedEarly]) this.startChannel(channel);
+  }
+
+  /** Starts the workers of a channel that came into being while the application runs. */
+  open(channel: Channel): void {
+    if (this.started) this.startChannel(channel);
+    else this.openedEarly.add(channel);
+  }
+
+  /** Ends them: nothing more of the channel is claimed here. Resolves when no delivery of it is being sent any more. */
+  async close(channel: Channel): Promise<void> {
+    this.openedEarly.delete(channel);
+    const workers = this.of(channel.name);
+    this.stopPoll(channel.name);
+    await Promise.all(workers.map((worker) => worker.stop()));
+    await Promise.all(workers.map((worker) => worker.idle()));
+    for (const worker of workers) this.workers.splice(this.workers.indexOf(worker), 1);
+  }
+
+  /**
+   * Claims a due delivery of the channel, sends it, and waits until its outcome is written: for a caller who takes the place of
+   * the workers. The one that has been due longest, of those without a lane first; never one that has an ordering key.
+   * @returns undefined when none is due, or the application stops
+   */
+  async sendNext(channel: Channel): Promise<DeliveredByHand | undefined> {
+    if (this.stopping) return undefined;
+    this.gate.enter();
+    try {
+      const claim = await this.claimOne(channel);
+      return claim && (await this.deliverClaim.deliverByHand(channel, claim));
+    } finally {
+      this.gate.leave();
     }
+  }
+
+  private async claimOne({ name, lease }: Channel): Promise<Claim | undefined> {
+    const [plain] = await this.claimer.claim(name, 1, lease, 0);
+    if (plain) return plain;
+    const held = new Map([...this.holds.heldOf(name)].map((lane) => [lane, 0]));
+    const { claims } = await this.claimer.claimLanes(name, 1, lease, '', { free: held, others: 1 });
+    return claims[0];
+  }
+
+  private startChannel(channel: Channel): void {
+    if (channel.workers === 0 || this.stopping) return;
+    const lanes = new LaneClaim(channel, this.claimer, this.holds);
+    for (let count = 0; count < channel.workers; count += 1) {
+      const onFull = (): void => this.wakeOthers(channel.name);
+      this.workers.push(
+        new ChannelWorker(
+          channel,
+          this.claimer,
+          this.deliverClaim,
+          lanes,
+          this.gate,
+          () => this.settler.room(),
+          onFull,
+        ),
+      );
+    }
+    this.poll(channel);
+    this.listen();
+    this.wake(channel.name);
+  }
+
+  /** Once there is somebody to wake. */
+  private listen(): void {
+    if (this.listening) return;
+    this.listening = true;
     this.wakeUps.start(
       (work) => this.wakeFor(work),
       () => this.wake(),
     );
-    this.wake();
   }
 
   /** Something may be due: every worker of the channel, or of all channels, looks now. */
@@ -111,13 +175,12 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
 
   /** Claims nothing more, lets sends end, aborts those that take too long, writes their outcomes. */
   private async stop(): Promise<void> {
-    for (const name of this.polls) if (this.scheduler.doesExist('interval', name)) this.scheduler.deleteInterval(name);
-    this.deliverClaim?.stopChaining();
+    for (const channel of this.polledAt.keys()) this.stopPoll(channel);
+    this.deliverClaim.stopChaining();
     this.gate.close();
     // Beside the sends and not before them: a claim that PostgreSQL does not answer takes nothing from their grace.
     const claimsEnded = Promise.all(this.workers.map((worker) => worker.stop()));
     const deliveries = this.deliverClaim;
-    if (!deliveries) return this.wakeUps.stop();
     await within(this.options.shutdownGrace, deliveries.returned());
     if (this.inFlight > 0) {
       this.logger.warn(`${this.inFlight} deliveries are still being sent after the shut-down grace: aborting them.`);
@@ -125,7 +188,7 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
       await within(abortGrace + 100, deliveries.returned());
     }
     await within(writePatience, Promise.all([claimsEnded, deliveries.settled()]));
-    this.settler?.close();
+    this.settler.close();
     await this.wakeUps.stop();
   }
 
@@ -146,7 +209,7 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
   }
 
   private wakeForHead(channel: string): void {
-    this.idlest(this.of(channel))!.wake(['ordered'] satisfies ClaimPath[]);
+    this.idlest(this.of(channel))?.wake(['ordered'] satisfies ClaimPath[]);
   }
 
   /** A worker found more than it has slots for: those with room help. */
@@ -161,7 +224,6 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
   }
 
   private poll(channel: Channel): void {
-    const name = `deliveries:${this.options.schema}:poll:${channel.name}`;
     const { pollInterval } = this.options;
     const workers = this.of(channel.name);
     this.polledAt.set(channel.name, performance.now());
@@ -172,7 +234,16 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
       const worker = this.idlest(workers)!;
       setTimeout(() => void worker.poll(), (Math.random() * pollInterval) / 5).unref();
     }, pollInterval);
-    this.scheduler.addInterval(name, timer);
-    this.polls.push(name);
+    this.scheduler.addInterval(this.pollName(channel.name), timer);
+  }
+
+  private stopPoll(channel: string): void {
+    const name = this.pollName(channel);
+    if (this.scheduler.doesExist('interval', name)) this.scheduler.deleteInterval(name);
+    this.polledAt.delete(channel);
+  }
+
+  private pollName(channel: string): string {
+    return `deliveries:${this.options.schema}:poll:${channel}`;
   }
 }

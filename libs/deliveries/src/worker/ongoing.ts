@@ -3,6 +3,10 @@ export class Ongoing {
   private count = 0;
   private waiting: (() => void)[] = [];
 
+  get now(): number {
+    return this.count;
+  }
+
   begin(): void {
     this.count += 1;
   }
