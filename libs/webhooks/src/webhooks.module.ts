@@ -1,0 +1,199 @@
+import {
+  Inject,
+  Module,
+  type DynamicModule,
+  type FactoryProvider,
+  type ModuleMetadata,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+  type Provider,
+} from '@nestjs/common';
+import { DeliveryOperations, DeliveryRecorder, RuntimeChannels } from 'nest-deliveries';
+import { OutboundHttp } from 'nest-deliveries/outbound-http';
+import { EndpointChannel, type MessagesOf } from './endpoint/endpoint.channel';
+import { EndpointHealth } from './endpoint/endpoint-health';
+import { WebhookEndpoints } from './endpoint/webhook-endpoints';
+import { WebhookConfigurationError } from './errors';
+import { WebhookOutboxes, type OutboxWorkers, type WebhookHttpOptions } from './outbox/webhook-outboxes';
+import type { WebhookConfig } from './outbox/webhook-config';
+import { WebhookGuard } from './receive/verify-webhook';
+import { WebhookReceipts } from './receive/webhook-receipts';
+import { WebhookReceivers } from './receive/webhook-receivers';
+import type { WebhookVerifierOptions } from './receive/webhook-verifier';
+import { WebhookKeyring } from './seal/keyring';
+import type { WebhookSigningKey } from './sign/signing-key';
+
+/** A namespace that is opened when the application starts. */
+export interface OutboxOptions extends OutboxWorkers {
+  readonly config: WebhookConfig;
+  readonly signingKey: WebhookSigningKey;
+}
+
+/** What `WebhooksModule.forRoot` takes. */
+export interface WebhooksOptions {
+  /** The storage keys. Without one nothing can be stored: for an application that only receives. Default none. */
+  readonly keyring?: WebhookKeyring;
+  /** Namespaces that this application works on. Default none; `WebhookOutboxes` opens more while it runs. */
+  readonly outboxes?: readonly OutboxOptions[];
+  /** Tenants' endpoints, for which the channel `webhooks` is added. Default: no endpoints. */
+  readonly endpoints?: EndpointOptions;
+  /** Whose webhooks are received, by the names that `@VerifyWebhook` uses. Default none. */
+  readonly receive?: Readonly<Record<string, WebhookVerifierOptions>>;
+  /** How requests are made. Default: the system's name servers, nothing internal. */
+  readonly http?: WebhookHttpOptions;
+}
+
+export interface EndpointOptions {
+  /** Which messages an event that is recorded causes. Default none: `WebhookEndpoints.publish` records them. */
+  readonly messages?: MessagesOf;
+}
+
+export interface WebhooksAsyncOptions extends Pick<ModuleMetadata, 'imports'>, Pick<FactoryProvider, 'inject'> {
+  /** As in {@link WebhooksOptions}: it adds a channel, which Nest must know before the factory runs. */
+  readonly endpoints?: EndpointOptions;
+  readonly useFactory: (
+    ...injected: never[]
+  ) => Omit<WebhooksOptions, 'endpoints'> | Promise<Omit<WebhooksOptions, 'endpoints'>>;
+}
+
+const optionsToken = Symbol('nest-deliveries webhooks options');
+const httpToken = Symbol('nest-deliveries webhooks http');
+
+const knownOptions = ['keyring', 'outboxes', 'endpoints', 'receive', 'http'];
+
+/** Signed webhooks: outboxes with one destination each, tenants' endpoints, and receiving. Needs `DeliveriesModule`. */
+@Module({})
+export class WebhooksModule implements OnApplicationBootstrap, OnApplicationShutdown {
+  constructor(
+    @Inject(optionsToken) private readonly options: WebhooksOptions,
+    @Inject(httpToken) private readonly http: OutboundHttp,
+    private readonly outboxes: WebhookOutboxes,
+  ) {}
+
+  /** @throws WebhookConfigurationError at start */
+  static forRoot(options: WebhooksOptions = {}): DynamicModule {
+    const { endpoints, ...rest } = options;
+    return build([], endpoints, { provide: optionsToken, useFactory: () => checked(rest) });
+  }
+
+  /** @throws WebhookConfigurationError at start */
+  static forRootAsync({ imports, inject, endpoints, useFactory }: WebhooksAsyncOptions): DynamicModule {
+    return build(imports, endpoints, {
+      provide: optionsToken,
+      inject: inject ?? [],
+      useFactory: async (...injected: never[]) => checked(await useFactory(...injected)),
+    });
+  }
+
+  /** After the hook in which the tables are brought up to date. @throws WebhookConfigurationError */
+  async onApplicationBootstrap(): Promise<void> {
+    for (const { config, signingKey, ...workers } of this.options.outboxes ?? []) {
+      await this.outboxes.open(config, signingKey, workers);
+    }
+  }
+
+  onApplicationShutdown(): void {
+    this.http.close();
+  }
+}
+
+function build(
+  imports: ModuleMetadata['imports'],
+  endpoints: EndpointOptions | undefined,
+  options: Provider,
+): DynamicModule {
+  const provided = [WebhookOutboxes, WebhookReceivers, WebhookReceipts, WebhookGuard];
+  return {
+    module: WebhooksModule,
+    global: true,
+    imports: imports ?? [],
+    providers: [
+      options,
+      WebhookGuard,
+      {
+        provide: httpToken,
+        inject: [optionsToken],
+        useFactory: ({ http }: WebhooksOptions) => new OutboundHttp({ ...http, profile: 'strict', timeout: '10s' }),
+      },
+      {
+        provide: WebhookOutboxes,
+        inject: [RuntimeChannels, DeliveryOperations, optionsToken],
+        useFactory: (channels: RuntimeChannels, operations: DeliveryOperations, { keyring, http }: WebhooksOptions) =>
+          new WebhookOutboxes(channels, operations, keyring, http),
+      },
+      {
+        provide: WebhookReceivers,
+        inject: [optionsToken],
+        useFactory: ({ receive }: WebhooksOptions) => new WebhookReceivers(receive),
+      },
+      {
+        provide: WebhookReceipts,
+        inject: [RuntimeChannels],
+        useFactory: (channels: RuntimeChannels) => new WebhookReceipts(channels),
+      },
+      ...(endpoints ? endpointProviders(endpoints) : []),
+    ],
+    exports: endpoints ? [...provided, WebhookEndpoints] : provided,
+  };
+}
+
+const endpointProviders = ({ messages }: EndpointOptions): Provider[] => [
+  {
+    provide: EndpointChannel,
+    inject: [RuntimeChannels, DeliveryRecorder, httpToken, optionsToken],
+    useFactory: (
+      channels: RuntimeChannels,
+      recorder: DeliveryRecorder,
+      http: OutboundHttp,
+      { keyring }: WebhooksOptions,
+    ) =>
+      new EndpointChannel(
+        channels,
+        requireKeyring(keyring, 'endpoints'),
+        http,
+        new EndpointHealth(channels, recorder),
+        messages,
+      ),
+  },
+  {
+    provide: WebhookEndpoints,
+    inject: [RuntimeChannels, DeliveryRecorder, DeliveryOperations, EndpointChannel, httpToken, optionsToken],
+    useFactory: (
+      channels: RuntimeChannels,
+      recorder: DeliveryRecorder,
+      operations: DeliveryOperations,
+      channel: EndpointChannel,
+      http: OutboundHttp,
+      { keyring }: WebhooksOptions,
+    ) => new WebhookEndpoints(channels, recorder, operations, channel, requireKeyring(keyring, 'endpoints'), http),
+  },
+];
+
+function checked(options: WebhooksOptions): WebhooksOptions {
+  const unknown = Object.keys(options ?? {}).find((name) => !knownOptions.includes(name));
+  if (unknown !== undefined) {
+    throw new WebhookConfigurationError(
+      `WebhooksModule: there is no option "${unknown}". Known are: ${knownOptions.join(', ')}.`,
+    );
+  }
+  if ('endpoints' in options) {
+    throw new WebhookConfigurationError(
+      'WebhooksModule: endpoints must be known before the factory of forRootAsync runs. Put it beside useFactory.',
+    );
+  }
+  const { keyring, outboxes = [] } = options;
+  if (keyring !== undefined && !(keyring instanceof WebhookKeyring)) {
+    throw new WebhookConfigurationError(
+      'WebhooksModule: keyring must be a WebhookKeyring. Write new WebhookKeyring(new WebhookStorageKey(id, bytes)).',
+    );
+  }
+  if (outboxes.length > 0) requireKeyring(keyring, 'outboxes');
+  return options;
+}
+
+function requireKeyring(keyring: WebhookKeyring | undefined, option: string): WebhookKeyring {
+  if (keyring) return keyring;
+  throw new WebhookConfigurationError(
+    `WebhooksModule: ${option} are stored sealed, and there is no keyring. Give keyring: new WebhookKeyring(…).`,
+  );
+}
