@@ -4,10 +4,11 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { DeliveriesModule } from 'nest-deliveries';
 import { OutboundHttpModule } from 'nest-deliveries/outbound-http';
 import { Registry } from 'prom-client';
-import { AccountsModule } from './accounts/accounts.module';
+import { accountService } from './account-service';
 import { ReplicaName, type Configuration } from './configuration';
 import { databaseOptions, openDatabase } from './database';
 import { ObservabilityModule } from './observability/observability.module';
+import { OperatorDoor } from './operators/program.guard';
 import { operatorRoutes } from './operators/operator.guard';
 import { PartnersModule } from './partners/partners.module';
 import { StartPageController } from './start-page/start-page.controller';
@@ -15,7 +16,8 @@ import { StartPageController } from './start-page/start-page.controller';
 @Global()
 @Module({})
 export class AppModule {
-  static forRoot({ databaseUrl, replica, operatorToken, deliveries, outboundHttp }: Configuration): DynamicModule {
+  static forRoot(configuration: Configuration): DynamicModule {
+    const { databaseUrl, replica, operatorToken, deliveries, outboundHttp } = configuration;
     const registry = new Registry();
     return {
       module: AppModule,
@@ -34,12 +36,15 @@ export class AppModule {
         }),
         OutboundHttpModule.forRoot({ isGlobal: true, ...outboundHttp }),
         ObservabilityModule.forRoot(registry),
-        AccountsModule,
+        ...accountService(configuration),
         PartnersModule,
       ],
       controllers: [StartPageController],
-      providers: [{ provide: ReplicaName, useValue: new ReplicaName(replica) }],
-      exports: [ReplicaName],
+      providers: [
+        { provide: ReplicaName, useValue: new ReplicaName(replica) },
+        { provide: OperatorDoor, useValue: new OperatorDoor(operatorToken) },
+      ],
+      exports: [ReplicaName, OperatorDoor],
     };
   }
 }

@@ -1,14 +1,17 @@
 import 'reflect-metadata';
-import { Global, Module } from '@nestjs/common';
+import { Global, Module, type Provider, type Type } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { InjectCommander, type CommandRunner } from 'nest-commander';
 import { DeliveriesModule } from 'nest-deliveries';
+import { BackchannelLogoutChannel } from 'nest-deliveries/backchannel-logout';
 import { DeliveriesCommandModule, runCommands } from 'nest-deliveries/commands';
 import { OutboundHttpModule } from 'nest-deliveries/outbound-http';
 import { DataSource, type DataSourceOptions } from 'typeorm';
+import { AnnouncementChannel } from './announcements/announcement.channel';
 import { ReplicaName } from './configuration';
 import { databaseOptions } from './database';
+import { AccountEmailChannel } from './mail/account-email.channel';
 import { PartnersModule } from './partners/partners.module';
 
 /** Without DATABASE_URL, `pg` would take the server on the default port, whichever that is. */
@@ -17,6 +20,15 @@ class UnnamedDatabase extends DataSource {
     return Promise.reject(new Error('DATABASE_URL is not set. "npm start" prints that of its own PostgreSQL.'));
   }
 }
+
+/**
+ * A channel for commands, which ask how long its deliveries are kept and what may be done to them, and send none: without the keys and
+ * the relay that sending needs.
+ */
+const known = (channel: Type): Provider => ({
+  provide: channel,
+  useValue: { deliveries: () => [], send: () => Promise.reject(new Error('A command sends nothing.')) },
+});
 
 @Global()
 @Module({
@@ -32,11 +44,13 @@ class UnnamedDatabase extends DataSource {
     ScheduleModule.forRoot(),
     DeliveriesModule.forRoot(),
     DeliveriesCommandModule.forRoot(),
-    // The channels: how long their deliveries are kept, and what may be done to them.
     OutboundHttpModule.forRoot({ isGlobal: true }),
     PartnersModule,
   ],
-  providers: [{ provide: ReplicaName, useValue: new ReplicaName('command line') }],
+  providers: [
+    { provide: ReplicaName, useValue: new ReplicaName('command line') },
+    ...[AccountEmailChannel, AnnouncementChannel, BackchannelLogoutChannel].map(known),
+  ],
   exports: [ReplicaName],
 })
 class CliModule {

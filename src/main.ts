@@ -3,11 +3,13 @@ import { startApplication, type Application } from './application';
 import { readEnvironment } from './configuration';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from './embedded-postgres';
 import { endInOrder } from './end-in-order';
+import { machineSecrets } from './machine-secrets';
 import { addresses } from './start-page/start-page.controller';
 
 /** Serves the application until SIGINT or SIGTERM. */
 async function main(): Promise<void> {
-  const { databaseUrl, port, replica, operatorToken } = readEnvironment(process.env);
+  const { databaseUrl, port, secrets, ...environment } = readEnvironment(process.env);
+  const { operatorToken } = environment;
   let postgres: EmbeddedPostgres | undefined;
   let application: Application | undefined;
   await endInOrder({
@@ -16,7 +18,11 @@ async function main(): Promise<void> {
         print('Starting PostgreSQL in .data/postgres ...');
         postgres = await startEmbeddedPostgres({ directory: '.data/postgres', database: 'reference' });
       }
-      const configuration = { databaseUrl: databaseUrl ?? postgres!.url, replica, operatorToken };
+      const configuration = {
+        ...environment,
+        databaseUrl: databaseUrl ?? postgres!.url,
+        secrets: secrets ?? machineSecrets(),
+      };
       application = await startApplication(configuration, port, ['warn', 'error', 'fatal']);
       print(started(application.url, postgres, process.env.OPERATOR_TOKEN ? undefined : operatorToken));
     },

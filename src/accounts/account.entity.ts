@@ -11,6 +11,10 @@ export class Account {
   @Column('text')
   handle: string;
 
+  @ApiProperty({ enum: ['active', 'disabled'] })
+  @Column('text', { default: 'active' })
+  status: 'active' | 'disabled';
+
   @ApiProperty()
   @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
   createdAt: Date;

@@ -10,13 +10,17 @@ import {
 } from '@nestjs/swagger';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
-import { requiredText } from '../input/required-text';
+import { handleOf } from '../input/handle-of';
+import { requiredEmail } from '../input/required-email';
 import { Account } from './account.entity';
 import { AccountsService } from './accounts.service';
 
 class NewAccount {
   @ApiProperty({ example: 'ada', description: '1 to 40 of a-z, 0-9, _ and -' })
   handle: string;
+
+  @ApiProperty({ required: false, example: 'ada@example.com', description: 'A link is sent to it' })
+  email?: string;
 }
 
 class NewAccounts {
@@ -35,10 +39,13 @@ export class AccountsController {
   @Post()
   @ApiBody({ type: NewAccount })
   @ApiCreatedResponse({ type: Account, description: 'Every registered partner will be told.' })
-  @ApiBadRequestResponse({ description: 'The handle is missing or malformed.' })
+  @ApiBadRequestResponse({ description: 'The handle is missing or malformed, or the address is none.' })
   @ApiConflictResponse({ description: 'The handle is taken.' })
   async create(@Body() body: unknown): Promise<Account> {
-    const [account] = await this.accounts.create([handleOf((body as Partial<NewAccount> | undefined)?.handle)]);
+    const { handle, email } = (body ?? {}) as Partial<NewAccount>;
+    const [account] = await this.accounts.create([
+      { handle: handleOf(handle), ...(email !== undefined && { email: requiredEmail('email', email) }) },
+    ]);
     return account!;
   }
 
@@ -52,7 +59,7 @@ export class AccountsController {
     if (!Array.isArray(handles) || handles.length < 1 || handles.length > 1_000) {
       throw new BadRequestException('handles must be a list of 1 to 1000 handles.');
     }
-    return this.accounts.create(handles.map(handleOf));
+    return this.accounts.create(handles.map((handle) => ({ handle: handleOf(handle) })));
   }
 
   @Get()
@@ -61,6 +68,3 @@ export class AccountsController {
     return this.stored.find({ order: { createdAt: 'DESC' }, take: 100 });
   }
 }
-
-const handleOf = (value: unknown): string =>
-  requiredText('handle', value, /^[a-z0-9_-]{1,40}$/, '1 to 40 of a-z, 0-9, _ and -');

@@ -2,6 +2,7 @@ import { Controller, Get } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { HealthCheck, HealthCheckService, type HealthCheckResult } from '@nestjs/terminus';
 import { DeliveriesHealthIndicator } from 'nest-deliveries';
+import { EmailHealthIndicator } from 'nest-deliveries/email';
 
 @ApiTags('health')
 @Controller('health')
@@ -9,6 +10,7 @@ export class HealthController {
   constructor(
     private readonly health: HealthCheckService,
     private readonly deliveries: DeliveriesHealthIndicator,
+    private readonly email: EmailHealthIndicator,
   ) {}
 
   /** For whoever restarts the process: looks at nothing outside it. */
@@ -22,6 +24,6 @@ export class HealthController {
   @Get('ready')
   @HealthCheck()
   ready(): Promise<HealthCheckResult> {
-    return this.health.check([() => this.deliveries.readiness()]);
+    return this.health.check([() => this.deliveries.readiness(), () => this.email.check()]);
   }
 }

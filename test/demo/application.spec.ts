@@ -4,12 +4,14 @@ import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { currentVersion } from 'nest-deliveries/migrations';
 import { Client } from 'pg';
+import { applicationMigrations } from '../../migrations/application';
 import { startApplication } from '../../src/application';
 import { readEnvironment } from '../../src/configuration';
 import { post } from '../../src/demo/api';
 import { createTestCa } from '../../src/demo/certificates';
 import { deliveriesSql, type StoredDelivery } from '../../src/demo/facts';
 import { startReceiver } from '../../src/demo/receiver';
+import { newSecrets } from '../../src/secrets';
 import { addresses as pages } from '../../src/start-page/start-page.controller';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 import { endOf, runTs, spawnTs, type TsChildEnd } from '../support/ts-child';
@@ -109,7 +111,7 @@ describe('BL-105: six replicas and the command migrate, at once on an empty data
     expect(addresses.map((each) => each.length)).toEqual(Array.from({ length: 6 }, () => pages.length));
     const versions = await database.query('SELECT version FROM deliveries.schema_migrations');
     expect(versions).toHaveLength(currentVersion);
-    expect(await database.query('SELECT FROM application_migrations')).toHaveLength(1);
+    expect(await database.query('SELECT FROM application_migrations')).toHaveLength(applicationMigrations.length);
   });
 
   it('the addresses that a replica names are served', async () => {
@@ -212,7 +214,12 @@ describe('the command migrate', () => {
 
 describe('the application', () => {
   it('opens no door to operators in production without a token, and takes none that could be guessed', () => {
-    expect(readEnvironment({ NODE_ENV: 'production' }).operatorToken).toBeUndefined();
+    const production = {
+      NODE_ENV: 'production',
+      PUBLIC_URL: 'https://a.example',
+      SECRETS: JSON.stringify(newSecrets()),
+    };
+    expect(readEnvironment(production).operatorToken).toBeUndefined();
     const [one, other] = [readEnvironment({}), readEnvironment({})];
     expect(one.operatorToken).toMatch(/^[\w-]{16}$/);
     expect(one.operatorToken).not.toBe(other.operatorToken);
