@@ -1,3 +1,4 @@
+import type { AccountFacts } from './account-facts';
 import type { Arrival } from './receiver';
 
 /** A delivery that must arrive: an account, and a partner that was registered when it was created. */
@@ -33,11 +34,13 @@ export interface Facts {
   readonly leaseLost: number;
   /** How long, in ms, the moody receiver asked to be left alone. */
   readonly retryAfter: number;
+  readonly accounts: AccountFacts;
 }
 
-/** The deliveries of this database, oldest first. */
+/** The deliveries to partners of this database, oldest first. */
 export const deliveriesSql = `
 SELECT d.id, d.status, d.attempts, d.payload->'body'->>'handle' AS handle, substr(d.destination, 9) AS partner,
        ARRAY(SELECT a.error FROM deliveries.delivery_attempts a WHERE a.delivery_id = d.id ORDER BY a.number) AS errors
   FROM deliveries.deliveries d
+ WHERE d.channel = 'partner_notification'
  ORDER BY d.id`;

@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { firstSignal } from '../end-in-order';
+import { accountTable } from './account-table';
 import { Stage } from './stage';
 import { Story } from './story';
 import { table } from './table';
@@ -11,7 +12,9 @@ const width = 100;
 async function main(): Promise<number> {
   const signalled = firstSignal();
   const began = performance.now();
-  say('Setting the stage: a database, an authority for test certificates, HTTPS receivers on this machine.');
+  say(
+    'Setting the stage: a database, an authority for test certificates, HTTPS receivers and a mail server on this machine.',
+  );
   const stage = await Stage.set();
   try {
     say(`The database is ${stage.database.where}.`);
@@ -21,7 +24,7 @@ async function main(): Promise<number> {
     console.log(['', ...table(facts), ''].join('\n'));
     say('DELIVERY is the end of its id. An attempt that "crashed" had no outcome when its lease ended.');
     say('SEEN is what the receiver had in full; it tells duplicates by the id, the same on every attempt.');
-    console.log('');
+    console.log(['', ...accountTable(facts.accounts), ''].join('\n'));
     for (const problem of problems) say(`WRONG: ${problem}`);
     const seconds = ((performance.now() - began) / 1_000).toFixed(0);
     if (problems.length === 0) {

@@ -23,7 +23,8 @@ export interface LogoutArrival {
 }
 
 /** What it answers, in the place of 200 for an accepted token and 400 for any other. */
-export type LogoutAnswer = { readonly status: number; readonly headers?: Record<string, string> } | undefined;
+export type LogoutAnswer =
+  { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string } | undefined;
 
 /** A client of the issuer on this machine, that verifies with other people's code. */
 export interface RelyingParty {
@@ -52,9 +53,9 @@ export async function startRelyingParty(
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const arrival = await readArrival(request, trustAt(request.url!));
     arrivals.push(arrival);
-    const { status, headers } = (await behaviour(arrival)) ?? { status: arrival.verdict === 'accepted' ? 200 : 400 };
+    const answer = (await behaviour(arrival)) ?? { status: arrival.verdict === 'accepted' ? 200 : 400 };
     // OpenID Connect Back-Channel Logout 1.0, section 2.8: nobody keeps the answer.
-    response.writeHead(status, { 'cache-control': 'no-store', ...headers }).end();
+    response.writeHead(answer.status, { 'cache-control': 'no-store', ...answer.headers }).end(answer.body);
   };
   const server = createServer({ cert: certificate, key }, (request, response) => {
     // The sender may be gone.

@@ -1,11 +1,15 @@
-import { Client } from 'pg';
+import { createRemoteJWKSet } from 'jose';
+import { Client, type QueryResultRow } from 'pg';
 import { startApplication, type Application } from '../application';
 import type { Configuration } from '../configuration';
 import { createTestCa, type TestCa } from './certificates';
 import { openDemoDatabase, type DemoDatabase } from './demo-database';
 import { deliveriesSql, type StoredDelivery } from './facts';
+import { startMailSink, type MailSink } from './mail-sink';
 import { startReceiver, type Receiver } from './receiver';
+import { startRelyingParty, type RelyingParty } from './relying-party';
 import { ReplicaProcess } from './replica-process';
+import { newSecrets } from '../secrets';
 import { until } from './until';
 
 /** Deadline of one attempt, in ms. */
@@ -13,20 +17,37 @@ export const sendTimeout = 2_000;
 /** How long a claim holds a delivery, in ms: the shortest that goes with `sendTimeout`. */
 export const lease = sendTimeout + 5_000;
 
+/** Where links in emails lead; nothing listens there. */
+export const publicUrl = 'https://accounts.example';
+export const operatorToken = 'demonstration-only';
+
 /** Everything that the demonstration starts, and how it is cleared away again. */
 export class Stage {
   private readonly replicas: ReplicaProcess[] = [];
   private readonly receivers: Receiver[] = [];
+  private readonly parties: RelyingParty[] = [];
+  private readonly secrets = newSecrets();
   private inProcess: Application | undefined;
 
   private constructor(
     readonly database: DemoDatabase,
+    /** Where emails go. */
+    readonly mail: MailSink,
     private readonly ca: TestCa,
   ) {}
 
   static async set(): Promise<Stage> {
-    const ca = await createTestCa();
-    return new Stage(await openDemoDatabase(process.env.DATABASE_URL), ca);
+    const [ca, mail] = await Promise.all([createTestCa(), startMailSink()]);
+    return new Stage(await openDemoDatabase(process.env.DATABASE_URL), mail, ca);
+  }
+
+  /** A client of the application as an OpenID provider, that fetches the published keys. */
+  async relyingParty(clientId: string): Promise<RelyingParty> {
+    const keys = createRemoteJWKSet(new URL(`${this.addressOfA}/.well-known/jwks.json`));
+    const certificate = await this.ca.issue({ hosts: ['127.0.0.1'] });
+    const party = await startRelyingParty(certificate, () => ({ issuer: publicUrl, clientId, keys }));
+    this.parties.push(party);
+    return party;
   }
 
   async receiver(name: string): Promise<Receiver> {
@@ -66,28 +87,43 @@ export class Stage {
     });
   }
 
-  /** On a connection of its own: it is asked for while replicas come and go. */
-  async deliveries(): Promise<StoredDelivery[]> {
-    const client = new Client({ connectionString: this.database.url });
-    try {
-      await client.connect();
-      return (await client.query<StoredDelivery>(deliveriesSql)).rows;
-    } finally {
-      await client.end();
-    }
+  deliveries(): Promise<StoredDelivery[]> {
+    return this.query<StoredDelivery>(deliveriesSql, []);
+  }
+
+  /** How many rows a query has. */
+  async count(sql: string, parameters: readonly unknown[]): Promise<number> {
+    return (await this.query(sql, parameters)).length;
   }
 
   async clear(): Promise<void> {
     await Promise.all(this.replicas.map((replica) => replica.kill()));
     await this.stopA();
-    for (const receiver of this.receivers) receiver.close();
+    for (const each of [...this.receivers, ...this.parties]) each.close();
+    await this.mail.close();
     await this.database.close();
+  }
+
+  /** On a connection of its own: it is asked for while replicas come and go. */
+  private async query<Row extends QueryResultRow>(sql: string, parameters: readonly unknown[]): Promise<Row[]> {
+    const client = new Client({ connectionString: this.database.url });
+    try {
+      await client.connect();
+      return (await client.query<Row>(sql, [...parameters])).rows;
+    } finally {
+      await client.end();
+    }
   }
 
   private configuration(replica: string): Configuration {
     return {
       databaseUrl: this.database.url,
       replica,
+      operatorToken,
+      publicUrl,
+      secrets: this.secrets,
+      testLogin: true,
+      email: { url: this.mail.url, from: { name: 'Accounts', address: 'accounts@accounts.example' } },
       // Everything is faster than by default, so that nobody has to wait a minute for a lease.
       deliveries: {
         sendTimeout,
@@ -95,6 +131,8 @@ export class Stage {
         pollInterval: 200,
         retry: { first: 500, max: '1s' },
         shutdownGrace: '3s',
+        // The mail server of the demonstration takes its time with announcements.
+        channels: { announcement: { sendTimeout: '10s', lease: '15s' } },
       },
       // The receivers are on this machine, with certificates of the demonstration's own authority.
       outboundHttp: { testMode: { ca: this.ca.certificate }, production: false },

@@ -1,5 +1,7 @@
+import { AccountActs } from './account-acts';
 import { create, post } from './api';
 import type { Facts, Promised } from './facts';
+import { gate } from './gate';
 import { accept, type Answer, type Receiver } from './receiver';
 import { lease, sendTimeout, type Stage } from './stage';
 
@@ -24,6 +26,7 @@ export class Story {
     await this.killedBetweenSendingAndSettling(steady);
     await this.frozenPastItsLease(steady);
     await this.moodyReceiver();
+    const accounts = await new AccountActs(this.stage, this.say).tell();
     await this.stage.stopA();
     return {
       promised: this.promised,
@@ -34,6 +37,7 @@ export class Story {
       frozen: 'joan',
       leaseLost: this.leaseLost,
       retryAfter: retryAfter * 1_000,
+      accounts,
     };
   }
 
@@ -147,11 +151,4 @@ export class Story {
     if (status !== 409) throw new Error(`An import with a taken handle was to answer 409, and answered ${status}.`);
     this.rolledBack.push(...handles.slice(0, -1));
   }
-}
-
-/** Something that others wait for. */
-function gate(): { readonly passed: Promise<void>; open(): void } {
-  let open!: () => void;
-  const passed = new Promise<void>((resolve) => (open = resolve));
-  return { passed, open };
 }

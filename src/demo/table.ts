@@ -29,8 +29,9 @@ function rowOf({ id, handle, partner, status, attempts, errors }: StoredDelivery
   ] as const;
 }
 
-function aligned(rows: readonly (readonly string[])[]): string[] {
-  const widths = heads.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+/** @param rows the first has the heads */
+export function aligned(rows: readonly (readonly string[])[]): string[] {
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   return rows.map((row) =>
     row
       .map((cell, column) => cell.padEnd(widths[column]!))

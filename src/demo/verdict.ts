@@ -1,3 +1,4 @@
+import { accountVerdict } from './account-verdict';
 import type { Facts } from './facts';
 import type { Arrival } from './receiver';
 
@@ -7,7 +8,13 @@ import type { Arrival } from './receiver';
  * A receiver counts a delivery as arrived when it had it in full, whatever became of the answer.
  */
 export function verdict(facts: Facts): string[] {
-  return [...notDelivered(facts), ...uncommitted(facts), ...renamed(facts), ...notShown(facts)];
+  return [
+    ...notDelivered(facts),
+    ...uncommitted(facts),
+    ...renamed(facts),
+    ...notShown(facts),
+    ...accountVerdict(facts.accounts),
+  ];
 }
 
 function notDelivered({ promised, deliveries, arrivals }: Facts): string[] {

@@ -1,3 +1,5 @@
+import type { AccountFacts } from '../../src/demo/account-facts';
+import { accountTable } from '../../src/demo/account-table';
 import type { Facts, StoredDelivery } from '../../src/demo/facts';
 import type { Arrival } from '../../src/demo/receiver';
 import { table } from '../../src/demo/table';
@@ -25,7 +27,7 @@ const arrival = (handle: string, replica: string, status?: number, receiver = 'S
 });
 
 /** What the demonstration is to bring about. */
-function asTold(): Facts & { deliveries: StoredDelivery[]; arrivals: Arrival[] } {
+function asTold(): Facts & { deliveries: StoredDelivery[]; arrivals: Arrival[]; accounts: AccountFacts } {
   return {
     promised: [
       { handle: 'ada', partner: 'Steady' },
@@ -54,6 +56,24 @@ function asTold(): Facts & { deliveries: StoredDelivery[]; arrivals: Arrival[] }
     frozen: 'joan',
     leaseLost: 1,
     retryAfter: 2_000,
+    accounts: {
+      signUp: { address: 'rosa@work.example', links: 1, verified: true },
+      recovery: { addresses: ['a@example.com', 'b@example.com'], notices: ['b@example.com', 'a@example.com'] },
+      announcement: {
+        recipients: 10,
+        optedOut: 2,
+        mailboxes: 8,
+        copies: 8,
+        unwanted: 0,
+        sent: 8,
+        skipped: 2,
+        overtaken: 5,
+      },
+      logout: [
+        { party: 'Shop', hasTokens: true, verdicts: ['accepted'] },
+        { party: 'News', hasTokens: false, verdicts: [] },
+      ],
+    },
   };
 }
 
@@ -65,6 +85,16 @@ describe('the verdict of the demonstration', () => {
   type Told = ReturnType<typeof asTold>;
   const change = (index: number, changes: Partial<Arrival>) => (told: Told) => {
     told.arrivals[index] = { ...told.arrivals[index]!, ...changes };
+  };
+
+  const accounts =
+    <Act extends 'signUp' | 'recovery' | 'announcement'>(act: Act, changes: Partial<AccountFacts[Act]>) =>
+    (told: Told): void => {
+      told.accounts = { ...told.accounts, [act]: { ...told.accounts[act], ...changes } };
+    };
+  const logout = (index: number, verdicts: string[]) => (told: Told) => {
+    const changed = told.accounts.logout.map((each, at) => (at === index ? { ...each, verdicts } : each));
+    told.accounts = { ...told.accounts, logout: changed };
   };
 
   it.each<[string, (told: Told) => void, string]>([
@@ -90,6 +120,30 @@ describe('the verdict of the demonstration', () => {
     ['a late outcome that was written', (told) => Object.assign(told, { leaseLost: 0 }), 'there were 0'],
     ['Retry-After ignored', (told) => Object.assign(told, { retryAfter: 2_001 }), 'left alone for 2001 ms'],
     ['no Retry-After at all', change(6, { status: 503 }), 'Nobody was asked to come back later'],
+    ['a link that came twice', accounts('signUp', { links: 2 }), 'was to get one link, and got 2'],
+    ['a link that did nothing', accounts('signUp', { verified: false }), 'the address is not verified'],
+    [
+      'an address that was not told',
+      accounts('recovery', { notices: ['a@example.com'] }),
+      'and was told to a@example.com.',
+    ],
+    [
+      'a notice that came twice',
+      accounts('recovery', { addresses: ['b@example.com'] }),
+      'and was told to a@example.com, b',
+    ],
+    [
+      'a reader who was left out',
+      accounts('announcement', { mailboxes: 7, copies: 7 }),
+      'for 8 mailboxes, and is in 7',
+    ],
+    ['a copy without need', accounts('announcement', { copies: 9 }), '1 copies arrived without need'],
+    ['a reader who had opted out', accounts('announcement', { unwanted: 1 }), '1 who had opted out'],
+    ['a wrong count', accounts('announcement', { skipped: 1 }), 'counts 8 sent and 1 skipped'],
+    ['a link that waited', accounts('announcement', { overtaken: 0 }), 'was to overtake the announcement'],
+    ['a logout token too many', logout(0, ['accepted', 'accepted']), 'one logout token, and got 2'],
+    ['a logout token that nobody accepts', logout(0, ['expired']), 'did not accept its logout token: expired'],
+    ['a logout token for a stranger', logout(1, ['accepted']), 'News has no tokens'],
   ])('objects to %s', (_, spoil, objection) => {
     const told = asTold();
     spoil(told);
@@ -106,6 +160,21 @@ describe('the verdict of the demonstration', () => {
       ['joan', 'Steady', 'r Steady', '2', 'crashed, ok', 'C, A', '2x, one id'],
       ['mary', 'Moody', 'or Moody', '3', '503, 429, ok', 'A', '3x, one id'],
       ['alan', '-', 'none', '-', 'rolled back, so there never was one', '-', 'never'],
+    ]);
+  });
+
+  it('has a second table for what was emailed and told', () => {
+    const lines = accountTable(asTold().accounts);
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(100);
+    expect(lines.map((line) => line.split(/ {2,}/))).toEqual([
+      ['MESSAGE', 'FOR', 'ARRIVED'],
+      ['verification link', 'rosa@work.example', 'once; followed'],
+      ['notice of a recovery', 'a@example.com', 'once'],
+      ['notice of a recovery', 'b@example.com', 'once'],
+      ['announcement', '8 of 10 accounts', '8 emails; 2 had opted out'],
+      ['verification link', 'one that was asked for meanwhile', 'before 5 announcements'],
+      ['logout token', 'Shop', 'accepted'],
+      ['logout token', 'News, which has no tokens', 'none'],
     ]);
   });
 });
