@@ -1,4 +1,13 @@
 import { emailAddress, email, type Email, type EmailKind } from 'nest-deliveries/email';
+import { join } from 'node:path';
+import {
+  announcement,
+  messageKinds,
+  notification,
+  recoveryLink,
+  verificationLink,
+} from '../../../src/mail/message-kinds';
+import { wordsOf } from '../../../src/notifications/notification';
 import { receipt, templates } from './kinds';
 
 /** Emails to look at, with the folder of their templates and all its kinds. */
@@ -33,6 +42,33 @@ export const samples: readonly Samples[] = [
         message: 'Thanks.',
         link: 'https://shop.example/',
         items: [],
+      }),
+    },
+  },
+  {
+    templates: join(__dirname, '../../../templates/email'),
+    kinds: messageKinds,
+    emails: {
+      'verification-link': email(verificationLink, ada, { handle: 'ada', link: longLink }),
+      'recovery-link': email(recoveryLink, ada, { handle: 'ada', link: longLink }),
+      notification: email(notification, ada, {
+        handle: 'ada',
+        ...wordsOf({ kind: 'recovered', data: { recoveryId: '1', passkey: 'New phone', undoable: true } }),
+        link: 'https://accounts.example/inbox/1',
+        undo: 'https://accounts.example/recoveries/1/undo',
+      }),
+      'notification-alert': email(notification, ada, {
+        handle: 'ada',
+        ...wordsOf({ kind: 'alert', data: { subject: 'A client cannot be reached', text: 'Shop answers 503.' } }),
+        link: 'https://accounts.example/inbox/1',
+        alerts: 'https://accounts.example/admin/deliveries',
+      }),
+      announcement: email(announcement, ada, {
+        handle: 'ada',
+        subject: 'We are moving',
+        text: 'On Sunday we move to another building, with the same doors.\n\nFrom ten to twelve nobody can sign in.\nEverything else goes on.',
+        inbox: 'https://accounts.example/inbox',
+        unsubscribe: `https://accounts.example/unsubscribe/${'n7Xq-4fTz_'.repeat(8)}`,
       }),
     },
   },
