@@ -83,7 +83,9 @@ it('is recorded at once, also where other channels’ keys wait for the commit, 
   const states = await app.recorder.transaction(async (tx) => {
     const kept = await app.recorder.enqueue(tx, Letters, { ...letter('a'), dedupeKey: 'k' });
     const draft = { ...parcel, id, dedupeKey: 'k', dedupeDigest: 'd' };
-    return [kept.state, await channel.enqueue(tx, draft), await channel.enqueue(tx, { ...draft, id: v7() })];
+    // As they were before the commit: what waits for it would be brought up to date.
+    const first = { ...(await channel.enqueue(tx, draft)) };
+    return [kept.state, first, { ...(await channel.enqueue(tx, { ...draft, id: v7() })) }];
   });
   expect(states).toEqual([
     'deferred',

@@ -459,6 +459,10 @@ describe('event keys and quota', () => {
     for (const repeated of [await app.dataSource.transaction(repeat), await app.recorder.transaction(repeat)]) {
       expect(repeated).toEqual({ id, duplicate: true, offline: false });
     }
+    const [count] = await database.query(`SELECT retained FROM deliveries.webhook_namespaces WHERE namespace = $1`, [
+      outbox.namespace,
+    ]);
+    expect(count).toEqual({ retained: 1 });
     const stored = await database.query(
       `SELECT destination, lane, dedupe_key, payload FROM deliveries.deliveries WHERE channel = $1`,
       [`webhooks.${outbox.namespace}`],
