@@ -50,7 +50,7 @@ class Line {
 
   async query<Row extends object>(name: string, text: string, values: unknown[]): Promise<Row[]> {
     if (this.dead) return never;
-    if (name !== 'deliveries_settle') return this.database.query<Row>(name, text, values);
+    if (!name.startsWith('deliveries_settle')) return this.database.query<Row>(name, text, values);
     const tokens = values[1] as unknown[];
     if (tokens.some((token) => this.locked.has(token))) {
       await this.unlocked();

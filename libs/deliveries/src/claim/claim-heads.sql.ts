@@ -1,4 +1,4 @@
-import { unfinished } from '../order/unfinished';
+import { stillPending, unfinished } from '../order/unfinished';
 import { channelPaused, lanePaused } from '../pause/paused';
 
 /**
@@ -46,12 +46,12 @@ WITH RECURSIVE scan AS (
   SELECT d.id, d.due_at, d.claim_token, d.attempts, d.lease_expires_at,
          clock_timestamp() + $3::float8 * interval '1 ms' AS lease_end
     FROM scan JOIN ${schema}.deliveries d ON d.id = scan.id
-   WHERE scan.is_ready AND d.status = 'pending' AND d.due_at <= now()
+   WHERE scan.is_ready AND ${stillPending('d')} AND d.due_at <= now()
      FOR UPDATE OF d SKIP LOCKED
 ), spent AS MATERIALIZED (
   SELECT d.id
     FROM scan JOIN ${schema}.deliveries d ON d.id = scan.id
-   WHERE scan.status = 'cancelled' AND d.status = 'cancelled' AND d.lease_expires_at <= now()
+   WHERE scan.status = 'cancelled' AND d.status || '' = 'cancelled' AND d.lease_expires_at <= now()
      FOR UPDATE OF d SKIP LOCKED
 ), released AS (
   UPDATE ${schema}.deliveries d SET lease_expires_at = NULL FROM spent WHERE d.id = spent.id RETURNING d.id

@@ -7,13 +7,20 @@ import type { ClientBase, PoolConfig } from 'pg';
  * - No sequential scans: a plan that a connection made while the table was small reads it from end to end when it has grown,
  *   until the next ANALYZE. The claim of ten heads took 320 ms in the place of 8 with 100,000 rows. Every statement of the
  *   workers has an index.
+ * - Plans for any parameters (PostgreSQL 12 and later). Left alone, PostgreSQL takes a plan for a list of one to be cheaper than one
+ *   for any list, and makes it anew each time: 1.2 ms of a core for a settle, in the place of 0.4.
  */
 export const ownSession = ({ options }: PoolConfig): PoolConfig => ({
-  options: `${options ?? ''} -c default_transaction_isolation=read\\ committed -c enable_seqscan=off`.trim(),
+  options:
+    `${options ?? ''} -c default_transaction_isolation=read\\ committed -c enable_seqscan=off -c plan_cache_mode=force_generic_plan`.trim(),
 });
 
-/** The same for one transaction: a pooler gives the session to somebody else after it. */
-export const beginTransaction = 'BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL enable_seqscan TO off';
+/**
+ * A transaction whose statements are planned with their values, since they are not prepared; the rest as above, also where a
+ * pooler gives the session to somebody else afterwards.
+ */
+export const beginTransaction =
+  'BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL enable_seqscan TO off; SET LOCAL plan_cache_mode TO auto';
 
 /** The settings did not arrive: a pooler leaves them out (`ignore_startup_parameters` of PgBouncer). */
 class SettingsLostError extends Error {}
