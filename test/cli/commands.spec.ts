@@ -71,7 +71,13 @@ it('does what operators do, says so in one document, and records who did it; no 
     answerOf<{ channels: { channel: string }[] }>('stats'),
   ]);
   expect(count).toMatchObject({ count: 6, capped: false });
-  expect(stats.channels.map(({ channel }) => channel)).toEqual(['mail', 'partner_notification']);
+  expect(stats.channels.map(({ channel }) => channel)).toEqual([
+    'announcement',
+    'backchannel_logout',
+    'email',
+    'mail',
+    'partner_notification',
+  ]);
   expect(await answerOf('retry', '--channel', 'mail', '--error', '503', '--spread-over', '1h')).toEqual({
     changed: 3,
     busy: 0,
