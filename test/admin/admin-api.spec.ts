@@ -14,8 +14,13 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { DeliveriesModule, DeliveriesOptionsError, DeliveryOperations, type AdminOptions } from 'nest-deliveries';
 import type * as Library from 'nest-deliveries';
 import { randomUUID } from 'node:crypto';
+import { DataSource } from 'typeorm';
+import { isUnreachable } from '../../libs/deliveries/src/database/unreachable';
+import { Reader } from '../../libs/deliveries/src/operate/reader';
+import { until } from '../faults/support/facts';
 import { countByStatus } from '../faults/support/rows';
 import { scriptedChannel } from '../faults/support/scripted-channel';
+import { startTcpProxy } from '../support/tcp-proxy';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 import { insertDeliveries, quiet } from './support/table';
 
@@ -266,10 +271,12 @@ describe.each([
       ['deliveries?limit=ten', {}, { statusCode: 400, path: 'limit' }],
       ['deliveries?createdAfter=yesterday', {}, { statusCode: 400, path: 'createdAfter' }],
       ['deliveries?channel=a%00b', {}, { statusCode: 400, path: 'channel' }],
-      ['stats?x=1', {}, { statusCode: 400, path: 'x' }],
+      ['deliveries?createdAfter=2026-02-31T00:00:00Z', {}, { statusCode: 400, path: 'createdAfter' }],
+      ['stats?x=1', {}, { statusCode: 400, path: 'x', message: expect.stringMatching(/^x is not known here\./) }],
       ['throughput?window=1y', {}, { statusCode: 400, path: 'window' }],
       ['audit?deliveryId=1', {}, { statusCode: 400, path: 'deliveryId' }],
       ['count?operation=purge&status=failed', {}, { statusCode: 400, path: 'operation' }],
+      ['count?operation=toString&status=failed', {}, { statusCode: 400, path: 'operation' }],
       ['retry', post({ conditions: {} }), { statusCode: 400, path: 'conditions' }],
       ['retry', post({ conditions: [] }), { statusCode: 400, path: 'conditions' }],
       [
@@ -277,7 +284,22 @@ describe.each([
         post({ channel: 'mial' }),
         { statusCode: 400, path: 'channel', message: expect.stringContaining('"mail"') },
       ],
+      [
+        'cancel',
+        post({ conditions: { createdBefore: '2026-04-31T00:00:00Z' } }),
+        { statusCode: 400, path: 'createdBefore' },
+      ],
       [`deliveries/${id}/retry`, post({ force: true }), { statusCode: 400, path: 'force' }],
+      [
+        `deliveries/${id}/retry`,
+        post({ restartAgeBehind: 'surely' }),
+        { statusCode: 400, path: 'restartAgeBehind', message: expect.stringContaining('must be true or false') },
+      ],
+      [
+        'retry',
+        post({ conditions: { ids: [id] }, restartAgeBehind: 1 }),
+        { statusCode: 400, path: 'restartAgeBehind' },
+      ],
       [`deliveries/${randomUUID()}`, {}, { statusCode: 404, code: 'DELIVERIES_NOT_FOUND', abandoned: false }],
       ['deliveries/x/retry', post({}), { statusCode: 404 }],
     ];
@@ -308,14 +330,14 @@ describe.each([
     expect(report.body).toEqual({ changed: 20, busy: 0, next: expect.any(String) });
     const rest = await ask(`${base}/cancel`, post({ conditions: { channel: 'mail' }, asOf, after: report.body.next }));
     expect(rest.body).toEqual({ changed: 5, busy: 0 });
-    const until = new Date(Date.now() + 60_000).toISOString();
-    const paused = await ask(`${base}/pause`, post({ channel: 'mail', lane: 'l', until }));
+    const ahead = new Date(Date.now() + 60_000).toISOString();
+    const paused = await ask(`${base}/pause`, post({ channel: 'mail', lane: 'l', until: ahead }));
     expect(paused.body).toMatchObject({
       channel: 'mail',
       lane: 'l',
       reason: 'operator',
       actor: 'operator@example.com',
-      until,
+      until: ahead,
     });
     expect((await ask(`${base}/pauses`)).body).toEqual([paused.body]);
     expect((await ask(`${base}/resume`, post({ channel: 'mail', lane: 'l' }))).body).toEqual([paused.body]);
@@ -368,5 +390,29 @@ describe('without', () => {
     const { status, body } = await ask(`${url}/admin/deliveries/api/stats`);
     expect([status, body.code]).toEqual([503, 'DELIVERIES_DATABASE_UNREACHABLE']);
     expect(JSON.stringify(body)).not.toContain('10.1.2.3');
+  });
+
+  it('a sign of life of the database no page waits for ever', async () => {
+    const url = new URL(database.url);
+    const line = await startTcpProxy({ host: url.hostname, port: Number(url.port) });
+    url.port = String(line.port);
+    // A connection that was good when it was taken, as the host's pool has them.
+    const dataSource = await new DataSource({ type: 'postgres', url: url.href, poolSize: 1 }).initialize();
+    const reader = new Reader(dataSource, 200);
+    expect(await reader.rows('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    line.freeze();
+    for (let turn = 0; turn < 2; turn += 1) {
+      const error = await reader.rows('SELECT 1 AS one').catch((reason: unknown) => reason);
+      expect([error, isUnreachable(error)]).toEqual([new Error('PostgreSQL did not answer within 0.2 s.'), true]);
+    }
+    line.thaw();
+    await until('it answers again', () =>
+      reader.rows('SELECT 1').then(
+        () => true,
+        () => false,
+      ),
+    );
+    await dataSource.destroy();
+    await line.close();
   });
 });

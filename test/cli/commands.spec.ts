@@ -127,6 +127,7 @@ it('tells by its exit code whether it was done, was refused, or was not understo
     [1, /^deliveries: Delivery \S+ is pending: no retry/, ['retry', id]],
     [2, /^error: unknown option '--statu'/, ['list', '--statu', 'failed']],
     [2, /^deliveries: status must be failed or cancelled/, ['retry', '--status', 'pending']],
+    [2, /^deliveries: createdBefore must be a date/, ['cancel', '--created-before', '2026-02-31']],
   ]);
   expect(await countByStatus(database)).toEqual({ pending: 1 });
 });
@@ -153,7 +154,7 @@ describe('BL-045: a command ends', () => {
     expectOneLine(hole, /PostgreSQL cannot be reached|did not answer/);
     expectOneLine(refused, /PostgreSQL cannot be reached: .*nobody_knows_me/);
     expectOneLine(lost, /PostgreSQL cannot be reached/);
-    expectOneLine(stuck, /did not answer within 6 s/);
+    expectOneLine(stuck, /PostgreSQL did not answer within 5 s/);
     expectOneLine(closed, /PostgreSQL cannot be reached: connect ECONNREFUSED/);
     // From the question on: how long a process takes to load depends on what else the machine does.
     expect(hole.endedAt - askedAt).toBeLessThan(8_000);

@@ -2,6 +2,7 @@ import type { CommandRunner } from 'nest-commander';
 import { userInfo } from 'node:os';
 import { deliveryStatuses } from '../delivery/status';
 import { InvalidRequestError } from '../errors';
+import { instantIn } from '../operate/check-request';
 import type { DeliveryConditions } from '../operate/match/conditions';
 
 type Command = CommandRunner['command'];
@@ -43,9 +44,9 @@ const attributeOf = (flags: string): string =>
 /** @throws InvalidRequestError */
 export function instantOf(name: string, value: unknown): Date {
   const at = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/.test(String(value))
-    ? new Date(String(value))
+    ? instantIn(String(value))
     : undefined;
-  if (at && !Number.isNaN(at.getTime())) return at;
+  if (at) return at;
   throw new InvalidRequestError(name, 'must be a date, or an instant such as 2026-03-01T08:30:00Z');
 }
 

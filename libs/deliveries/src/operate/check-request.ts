@@ -10,6 +10,7 @@ export const isUuid = (value: unknown): value is string => typeof value === 'str
 export function refuseUnknownKeys(given: object, known: readonly string[]): void {
   const unknown = Object.keys(given).find((key) => !known.includes(key));
   if (unknown === undefined) return;
+  if (known.length === 0) throw new InvalidRequestError(unknown, 'is not known here');
   const rule = `is not known; the nearest is ${closest(unknown, known)}. Known are ${known.join(', ')}`;
   throw new InvalidRequestError(unknown, rule);
 }
@@ -43,6 +44,14 @@ export function optionalInstant(value: unknown, path: string): Date | null {
   // PostgreSQL's calendar begins in 4713 BC; JavaScript's years of six digits end later than anybody needs.
   if (value instanceof Date && value.getTime() >= -6e13 && value.getTime() < 8.64e15) return value;
   throw new InvalidRequestError(path, 'must be a valid Date');
+}
+
+/** The instant that an ISO 8601 text names, if its day is in the calendar: a Date would take the 31st of February for the 3rd of March. */
+export function instantIn(text: string): Date | undefined {
+  const day = text.slice(0, 10);
+  const [at, start] = [new Date(text), new Date(day)];
+  const isDay = !Number.isNaN(start.getTime()) && start.toISOString().startsWith(day);
+  return isDay && !Number.isNaN(at.getTime()) ? at : undefined;
 }
 
 /** @throws InvalidRequestError */
@@ -89,6 +98,12 @@ function checkText(value: string, path: string): string {
     throw new InvalidRequestError(path, 'must not hold NUL or half of a surrogate pair');
   }
   return value;
+}
+
+/** True or false, and false where nothing was given. @throws InvalidRequestError */
+export function optionalFlag(value: unknown, path: string): boolean {
+  if (value === undefined || typeof value === 'boolean') return value ?? false;
+  throw new InvalidRequestError(path, 'must be true or false');
 }
 
 /** A duration in ms, or null where nothing was given. @throws InvalidRequestError */

@@ -18,7 +18,7 @@ import type {
   CappedCount,
 } from './bulk/bulk-view';
 import { cancelSql } from './cancel.sql';
-import { checkActor, isUuid, recipientJson } from './check-request';
+import { checkActor, isUuid, optionalFlag, recipientJson } from './check-request';
 import { detailOf, type DeliveryDetail, type DeliveryPage, type DetailRow } from './delivery-view';
 import { requireConditions, type DeliveryConditions } from './match/conditions';
 import { DeliveryFinder, type DeliveryFilter } from './match/delivery-finder';
@@ -100,7 +100,7 @@ export class DeliveryOperations {
       actor,
       uuidv7(),
       this.revivable(),
-      options.restartAgeBehind ?? false,
+      optionalFlag(options.restartAgeBehind, 'restartAgeBehind'),
     ]);
     if (row.refusal !== null) {
       throw new DeliveryStateError(id, 'retry', row.status, row.in_flight, refusals[row.refusal]);

@@ -3,6 +3,8 @@ import { RequestTimeoutError } from '../errors';
 
 /** What a person would wait for, in ms. */
 const readTimeout = 3_000;
+/** In ms: over a line that is frozen comes no answer, and no word of a time limit either. */
+const silence = 5_000;
 
 /**
  * Every statement here has an index in whose order it reads, and stops when it has enough: reading a table from end to end, or
@@ -19,15 +21,19 @@ const settings = [
 
 /** Runs an operator's reads on the host's connections: none changes anything, and none takes long. */
 export class Reader {
-  constructor(private readonly dataSource: DataSource) {}
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly patience = silence,
+  ) {}
 
-  /** @throws RequestTimeoutError after three seconds */
+  /** @throws RequestTimeoutError after three seconds, after five of silence what `isUnreachable` knows */
   async read<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
+    const answer = this.dataSource.transaction('READ COMMITTED', async (tx) => {
+      await tx.query(settings);
+      return work(tx);
+    });
     try {
-      return await this.dataSource.transaction('READ COMMITTED', async (tx) => {
-        await tx.query(settings);
-        return work(tx);
-      });
+      return await this.orSilence(answer);
     } catch (error) {
       // 57014: query_canceled
       if ((error as { code?: unknown }).code === '57014') throw new RequestTimeoutError(readTimeout, { cause: error });
@@ -38,5 +44,15 @@ export class Reader {
   /** Rows of one statement. */
   rows<Row>(text: string, values: unknown[] = []): Promise<Row[]> {
     return this.read((tx) => tx.query<Row[]>(text, values));
+  }
+
+  /** The connection stays with its statement: whoever asks next takes another, or waits for one as long as for an answer. */
+  private async orSilence<T>(answer: Promise<T>): Promise<T> {
+    let timer: NodeJS.Timeout | undefined;
+    const silent = new Promise<never>((_, reject) => {
+      const error = new Error(`PostgreSQL did not answer within ${this.patience / 1_000} s.`);
+      timer = setTimeout(() => reject(Object.assign(error, { code: 'ETIMEDOUT' })), this.patience);
+    });
+    return Promise.race([answer, silent]).finally(() => clearTimeout(timer));
   }
 }

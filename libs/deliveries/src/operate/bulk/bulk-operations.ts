@@ -6,6 +6,7 @@ import {
   checkActor,
   checkLimit,
   optionalDuration,
+  optionalFlag,
   optionalInstant,
   readCursor,
   refuseUnknownKeys,
@@ -60,7 +61,7 @@ export class BulkOperations {
     const actor = checkActor(options.actor);
     const spread = optionalDuration(options.spreadOver, 'spreadOver') ?? 0;
     if (spread > 86_400_000) throw new InvalidRequestError('spreadOver', 'must be 24 hours at most');
-    const behind = options.restartAgeBehind ?? false;
+    const behind = optionalFlag(options.restartAgeBehind, 'restartAgeBehind');
     const channels = this.channels.all();
     const revivable = channels.filter(({ revivesCancelled }) => revivesCancelled).map(({ name }) => name);
     const change: Change = (ids, asOf) =>

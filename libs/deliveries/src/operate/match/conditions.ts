@@ -108,8 +108,8 @@ const possible = { retry: ['failed', 'cancelled'], cancel: ['pending', 'failed']
  */
 export function requireConditions(conditions: DeliveryConditions, operation: keyof typeof possible): void {
   refuseUnknownKeys(conditions, conditionNames);
-  const states: readonly unknown[] | undefined = possible[operation];
-  if (!states) throw new InvalidRequestError('operation', 'must be retry or cancel');
+  if (!Object.hasOwn(possible, operation)) throw new InvalidRequestError('operation', 'must be retry or cancel');
+  const states: readonly unknown[] = possible[operation];
   if (conditions.status !== undefined && !states.includes(conditions.status)) {
     throw new InvalidRequestError('status', `must be ${states.join(' or ')}: only those can be ${pastOf[operation]}`);
   }

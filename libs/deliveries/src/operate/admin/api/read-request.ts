@@ -1,4 +1,5 @@
 import { InvalidRequestError } from '../../../errors';
+import { instantIn } from '../../check-request';
 
 type Given = Readonly<Record<string, unknown>>;
 
@@ -47,7 +48,7 @@ function objectOf(name: string, value: unknown): Given {
 }
 
 function instantOf(name: string, value: unknown): Date {
-  const at = typeof value === 'string' && zoned.test(value) ? new Date(value) : undefined;
-  if (at && !Number.isNaN(at.getTime())) return at;
+  const at = typeof value === 'string' && zoned.test(value) ? instantIn(value) : undefined;
+  if (at) return at;
   throw new InvalidRequestError(name, 'must be an instant such as 2026-03-01T08:30:00Z');
 }

@@ -78,7 +78,7 @@ function noticesOf(delivery: DeliveryDetail, pauses: readonly PauseView[], now: 
       icon: 'blocked',
       role: 'note',
       title: 'Blocked by an earlier delivery of its key',
-      text: `That one: ${state.label.toLowerCase()}${error}. This one is sent when it has succeeded, or was retried or cancelled.`,
+      text: `That one: ${state.label.toLowerCase()}${error}. This one is sent when that one has succeeded, if need be after a retry, or was cancelled.`,
       href: deliveryHref(blockedBy.id),
       act: 'Open it',
     });

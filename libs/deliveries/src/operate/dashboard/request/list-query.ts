@@ -1,4 +1,5 @@
 import { InvalidRequestError } from '../../../errors';
+import { instantIn } from '../../check-request';
 import type { DeliveryConditions } from '../../match/conditions';
 import type { DeliveryFilter } from '../../match/delivery-finder';
 
@@ -59,7 +60,10 @@ export function refuseUnknownKeys(query: URLSearchParams, known: readonly string
 }
 
 const unknownKey = (key: string, known: readonly string[]): InvalidRequestError =>
-  new InvalidRequestError(key, `is not known; known are ${known.join(', ')}`);
+  new InvalidRequestError(
+    key,
+    known.length === 0 ? 'is not known here' : `is not known; known are ${known.join(', ')}`,
+  );
 
 const isConditionKey = (key: string): key is (typeof conditionKeys)[number] =>
   (conditionKeys as readonly string[]).includes(key);
@@ -67,8 +71,7 @@ const isConditionKey = (key: string): key is (typeof conditionKeys)[number] =>
 /** A date, or a date and a time; in UTC, also where no zone is said, which is how browsers send a field for a time. */
 function instantOf(key: string, value: string): Date {
   const isDate = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z?)?$/.test(value);
-  const at = new Date(isDate && value.includes('T') && !value.endsWith('Z') ? `${value}Z` : value);
-  // The 31st of February would become the 3rd of March.
-  if (isDate && !Number.isNaN(at.getTime()) && at.toISOString().startsWith(value.slice(0, 10))) return at;
+  const at = isDate ? instantIn(value.includes('T') && !value.endsWith('Z') ? `${value}Z` : value) : undefined;
+  if (at) return at;
   throw new InvalidRequestError(key, 'must be a time in UTC such as 2026-03-01T08:30');
 }
