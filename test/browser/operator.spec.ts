@@ -20,7 +20,9 @@ describeInBrowser('what an operator does', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    [app, browser] = await Promise.all([startDashboardApp(database.url), TestBrowser.launch()]);
+    // An attempt that is under way stays so, however slow the machine is.
+    const deliveries = { sendTimeout: '20s', lease: '60s', shutdownGrace: 100 } as const;
+    [app, browser] = await Promise.all([startDashboardApp(database.url, { deliveries }), TestBrowser.launch()]);
     anna = await operator('anna');
   });
 
