@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { ChannelPauses, InvalidRequestError } from 'nest-deliveries';
+import { ChannelPauses, InvalidRequestError, WakeUps } from 'nest-deliveries';
 import { EmailHealthIndicator, EmailModule, EmailSender, InvalidEmailError } from 'nest-deliveries/email';
 import { captureLog } from '../faults/support/captured-log';
 import { until } from '../faults/support/facts';
@@ -286,8 +286,12 @@ describe('a login that is rejected', () => {
     }
     await own.pause('email', 'key_revoked', '1m');
     expect(await pauses()).toMatchObject([{ channel: 'email', reason: 'key_revoked' }]);
+    // Whoever resumes wakes the workers: nothing waits for a poll.
+    const woken = jest.spyOn(app.module.get(WakeUps), 'changed');
     expect(await own.resume('announcement', 'key_revoked')).toBe(false);
+    expect(woken.mock.calls).toEqual([]);
     expect(await own.resume('email', 'key_revoked')).toBe(true);
+    expect(woken.mock.calls).toEqual([['email']]);
     expect(await pauses()).toEqual([]);
   });
 });

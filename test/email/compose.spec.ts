@@ -134,6 +134,16 @@ describe('content that is not what its kind says', () => {
     expect(made).not.toThrow('eve@');
   });
 
+  it('a subject is one line, whatever made it', () => {
+    for (const subject of ['Hello\r\nBcc: eve@example.com', 'Hello\nx', 'Hello\u2028x', ' ']) {
+      const rendering = { subject: () => subject, text: () => '', html: () => '' };
+      const careless = new Composer(new Map([['receipt', rendering]]), from);
+      expect(() => careless.compose(email(receipt, ada, content), delivery)).toThrow(
+        /^This email cannot be made: subject must /,
+      );
+    }
+  });
+
   it('a kind that the module does not know is refused', () => {
     const other = emailKind('other', {});
     expect(() => composer.compose(email(other, ada, {}), delivery)).toThrow('kind must be one of the option kinds');

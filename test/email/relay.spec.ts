@@ -1,9 +1,11 @@
 import { createTestCa, type TestCa } from '../../src/demo/certificates';
 import { readRelayUrl } from '../../libs/email/src/relay/relay-url';
+import { outcomeOfReceipt } from '../../libs/email/src/relay/outcome-of';
 import { Relay } from '../../libs/email/src/relay/relay';
 import type { Message } from '../../libs/email/src/compose/message';
 import type { SMTPServerOptions } from 'smtp-server';
 import { until } from '../faults/support/facts';
+import { withEnvironment } from '../outbound-http/environment';
 import { startRawRelay, steps, type RawRelay, type Step } from './support/raw-relay';
 import { reply, replyText, startRelay, type TestRelay } from './support/relay';
 
@@ -151,6 +153,7 @@ describe('what is no reply', () => {
       speaking.map(async (step): Promise<[Step, unknown, number]> => {
         const relay = await raw({ [step]: behaviour });
         const { outcome } = await clientOf(relay.port, { login: true }).send(message, never);
+        expect(relay.opened).toBe(1);
         return [step, outcome, relay.messages.length];
       }),
     );
@@ -185,6 +188,25 @@ describe('what is no reply', () => {
     });
     expect(relay.commands).toEqual([]);
   });
+});
+
+it.each([
+  [{ accepted: ['ada@example.com'], rejected: [] }, { type: 'succeeded' }],
+  [
+    { accepted: ['ada@example.com'], rejected: ['bob@example.com'] },
+    { type: 'failed', kind: 'partly_accepted' },
+  ],
+  [
+    { accepted: ['ada@example.com', 'bob@example.com'], rejected: [] },
+    { type: 'failed', kind: 'partly_accepted' },
+  ],
+  [
+    { accepted: [], rejected: ['ada@example.com'] },
+    { type: 'failed', kind: 'partly_accepted' },
+  ],
+  [{}, { type: 'failed', kind: 'partly_accepted' }],
+])('BL-070: %j from the mailer is %j', (receipt, outcome) => {
+  expect(outcomeOfReceipt(receipt)).toEqual(outcome);
 });
 
 describe('TLS', () => {
@@ -243,19 +265,14 @@ describe('TLS', () => {
     const { hosts = ['localhost'], ...dates } = options as { hosts?: string[]; notAfter?: Date };
     const certificate = await issue(hosts, dates);
     const trusted = kind === 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' ? (await createTestCa()).certificate : ca.certificate;
-    const before = process.env.NODE_TLS_REJECT_UNAUTHORIZED;
-    process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
-    try {
+    await withEnvironment({ NODE_TLS_REJECT_UNAUTHORIZED: '0' }, async () => {
       for (const scheme of ['smtp', 'smtps'] as const) {
         const relay = await real({ onLogin: () => undefined }, { ...certificate, secure: scheme === 'smtps' });
         const { outcome } = await clientOf(relay.port, trusting({ scheme, ca: trusted })).send(message, never);
         expect(outcome).toEqual({ type: 'retry', kind });
         expect(relay.logins).toBe(0);
       }
-    } finally {
-      if (before === undefined) delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
-      else process.env.NODE_TLS_REJECT_UNAUTHORIZED = before;
-    }
+    });
   });
 
   it('a relay on loopback is spoken to in the clear where TLS is not required', async () => {

@@ -15,6 +15,8 @@ export interface RawRelay {
   readonly messages: readonly string[];
   /** Commands, by their first word. */
   readonly commands: readonly string[];
+  /** Sessions that were ever opened. */
+  readonly opened: number;
   /** Sessions that are open now. */
   readonly sessions: number;
   /** What to do at each step; may be changed while it runs. */
@@ -38,6 +40,7 @@ const good: Readonly<Record<Step, string>> = {
 /** An SMTP server that is told at which step to misbehave. It offers no STARTTLS. */
 export async function startRawRelay(behaviours: Partial<Record<Step, Behaviour>> = {}): Promise<RawRelay> {
   const sockets = new Set<Socket>();
+  let opened = 0;
   const messages: string[] = [];
   const commands: string[] = [];
   const wanted = new Map(Object.entries(behaviours) as [Step, Behaviour][]);
@@ -53,6 +56,7 @@ export async function startRawRelay(behaviours: Partial<Record<Step, Behaviour>>
 
   const server = createServer((socket) => {
     sockets.add(socket);
+    opened += 1;
     socket.on('close', () => void sockets.delete(socket));
     socket.on('error', () => undefined);
     let pending = '';
@@ -86,6 +90,9 @@ export async function startRawRelay(behaviours: Partial<Record<Step, Behaviour>>
     port: (server.address() as AddressInfo).port,
     messages,
     commands,
+    get opened() {
+      return opened;
+    },
     get sessions() {
       return sockets.size;
     },

@@ -1,4 +1,4 @@
-import { failed, retry, type Outcome } from 'nest-deliveries';
+import { failed, retry, succeeded, type Outcome } from 'nest-deliveries';
 
 /** What nodemailer says of a send that did not work, as far as it is used here: its message quotes the relay, so it never is. */
 export interface RelayFailure {
@@ -39,6 +39,19 @@ export function outcomeOf(failure: RelayFailure): Outcome {
   if (failure.code === 'ETLS') return retry(`starttls:${code}`);
   return code >= 500 && code < 600 && !loginReplies.includes(code) ? failed(code) : retry(code);
 }
+
+/** What nodemailer says of a send that worked, for somebody. */
+export interface RelayReceipt {
+  readonly accepted?: readonly unknown[] | undefined;
+  readonly rejected?: readonly unknown[] | undefined;
+}
+
+/**
+ * What a send that worked means. Pure. Only the one recipient, and nobody else, is a success; nor is the rest tried again, since
+ * whoever has the message would get it again.
+ */
+export const outcomeOfReceipt = ({ accepted, rejected }: RelayReceipt): Outcome =>
+  accepted?.length === 1 && rejected?.length === 0 ? succeeded() : failed('partly_accepted');
 
 /** A name for a failure without a reply, for operators: never text from the relay. */
 export function nameOf({ timeoutType, originalCode, code }: RelayFailure): string {

@@ -1,8 +1,8 @@
 import { MailerService } from '@nestjs-modules/mailer';
-import { failed, retry, succeeded, type Outcome } from 'nest-deliveries';
+import { retry, type Outcome } from 'nest-deliveries';
 import { createTransport } from 'nodemailer';
 import type { Message } from '../compose/message';
-import { isLoginRejected, nameOf, outcomeOf, type RelayFailure } from './outcome-of';
+import { isLoginRejected, nameOf, outcomeOf, outcomeOfReceipt, type RelayFailure } from './outcome-of';
 import { transportOptions, type RelaySettings } from './transport-options';
 
 /** What the relay made of a message. */
@@ -29,7 +29,7 @@ export class Relay {
   async send(message: Message, signal: AbortSignal): Promise<Relayed> {
     const { boundary, to, ...parts } = message;
     try {
-      const { accepted, rejected } = await this.mailer.sendMail({
+      const receipt = await this.mailer.sendMail({
         ...parts,
         to: { name: '', address: to },
         // Not read out of the headers: one address is one recipient, whatever a parser of address lists makes of it.
@@ -37,8 +37,7 @@ export class Relay {
         baseBoundary: boundary,
         signal,
       });
-      const isWhole = accepted?.length === 1 && rejected?.length === 0;
-      return { outcome: isWhole ? succeeded() : failed('partly_accepted'), loginRejected: false };
+      return { outcome: outcomeOfReceipt(receipt), loginRejected: false };
     } catch (error) {
       if (signal.aborted) return { outcome: retry('timeout'), loginRejected: false };
       const failure = failureOf(error);
