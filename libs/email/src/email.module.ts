@@ -88,8 +88,8 @@ const build = (imports: ModuleMetadata['imports'], options: Provider): DynamicMo
       useFactory: (
         relay: Relay | undefined,
         pauses: ChannelPauses | undefined,
-        { channels, probeInterval }: ResolvedEmailOptions,
-      ) => relay && new LoginWatch(relay, requirePauses(pauses), channels, probeInterval),
+        { channels, probeInterval, timeout }: ResolvedEmailOptions,
+      ) => relay && new LoginWatch(relay, requirePauses(pauses), channels, probeInterval, timeout),
     },
     {
       provide: EmailSender,

@@ -6,7 +6,7 @@ import type { Relay } from './relay';
 export const loginRejected = 'login_rejected';
 
 /** A pause outlives this many tries: then the process that made it is gone, and whoever sends next finds out anew. */
-const triesPerPause = 3;
+const triesPerPause = 2;
 
 /**
  * While the relay rejects our login, no message can be sent and none is to blame: pauses the channels of this relay in all replicas,
@@ -18,12 +18,16 @@ export class LoginWatch implements BeforeApplicationShutdown {
   private watching = false;
   private stopped = false;
 
-  /** @param interval between two tries, in ms */
+  /**
+   * @param interval between two tries, in ms
+   * @param patience what a try may take, in ms: a relay that is slow to answer must not let the pause run out
+   */
   constructor(
     private readonly relay: Relay,
     private readonly pauses: ChannelPauses,
     private readonly channels: readonly string[],
     private readonly interval: number,
+    private readonly patience: number,
   ) {}
 
   /** A send was turned away at the login. Resolves when the channels are paused. */
@@ -56,7 +60,8 @@ export class LoginWatch implements BeforeApplicationShutdown {
 
   /** A database that is away is logged by those whose it is; the next try pauses again. */
   private async pause(): Promise<boolean> {
-    return this.each((channel) => this.pauses.pause(channel, loginRejected, triesPerPause * this.interval));
+    const ms = triesPerPause * (this.interval + this.patience);
+    return this.each((channel) => this.pauses.pause(channel, loginRejected, ms));
   }
 
   private async resume(): Promise<boolean> {
