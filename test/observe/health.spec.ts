@@ -112,16 +112,16 @@ it('is degraded by what waits too long, by deaf ears, and by a clean-up that doe
 
 it('is down when the schema is behind, or gone', async () => {
   await start({ workers: 0 });
-  await database.query('UPDATE deliveries.schema_migrations SET version = -version');
+  await database.query('UPDATE deliveries.schema_migrations SET version = version - 100');
   await untilReady('down');
   expect(await readiness()).toMatchObject({
     database: 'up',
-    schema: `version -${currentVersion}, needs ${currentVersion}`,
+    schema: `version ${currentVersion - 100}, needs ${currentVersion}`,
   });
   await database.query('ALTER TABLE deliveries.schema_migrations RENAME TO away');
   await until('it is seen', async () => (await readiness())['schema'] === `version 0, needs ${currentVersion}`);
   await database.query('ALTER TABLE deliveries.away RENAME TO schema_migrations');
-  await database.query('UPDATE deliveries.schema_migrations SET version = -version');
+  await database.query('UPDATE deliveries.schema_migrations SET version = version + 100');
   await untilReady('up');
   expect(health.liveness()).toMatchObject({ deliveries: { status: 'up' } });
 });
