@@ -86,6 +86,11 @@ describeInBrowser('how the pages look', () => {
 
   it('with data, each control within reach of Tab', async () => {
     const { blocked, failed, succeeded } = await furnish(app, database);
+    // The pictures of the empty pages have just asked for the chart: what is a moment old is given while it is renewed.
+    await until('the chart has what was furnished', async () => {
+      const { channels } = await app.operations.throughput({ window: '1h' });
+      return channels.some((channel) => channel.succeeded.some((count) => count > 0));
+    });
     expect(
       await look('data', {
         overview: 'overview',
