@@ -149,6 +149,10 @@ test('no token, key, address or reply is stored with the queue, logged or export
     `SELECT DISTINCT coalesce(payload->>'is', channel) AS is FROM deliveries.deliveries d WHERE d::text LIKE '%canary-%' ORDER BY 1`,
   );
   expect(copies.map(({ is }) => is)).toEqual(['backchannel_logout', 'notification']);
+  const around = await service.database.query<{ row: string }>(
+    `SELECT (to_jsonb(d) - 'payload')::text AS row FROM deliveries.deliveries d`,
+  );
+  expect(foundIn(around.map(({ row }) => row).join('\n'), personal)).toEqual([]);
   await service.database.query('DELETE FROM deliveries.deliveries');
   const left = await rowsOf(service.database, ['deliveries']);
   expect(left.filter(({ row }) => foundIn(row, personal).length > 0)).toEqual([]);
