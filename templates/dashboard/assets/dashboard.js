@@ -11,7 +11,7 @@
   // What has just been done is said once: a reload, or the address sent to somebody, does not say it again.
   const address = new URL(location.href);
   for (const key of ['done', 'changed', 'busy']) address.searchParams.delete(key);
-  if (here.href !== location.href) history.replaceState(null, '', address);
+  if (address.href !== location.href) history.replaceState(null, '', address);
 
   /* ── Renewal: the page is asked for again, and what changed in it is changed here ── */
 
