@@ -12,6 +12,7 @@ import { OperatorDoor } from './operators/program.guard';
 import { operatorRoutes } from './operators/operator.guard';
 import { PartnersModule } from './partners/partners.module';
 import { StartPageController } from './start-page/start-page.controller';
+import { webhooks } from './webhooks/webhooks';
 
 @Global()
 @Module({})
@@ -38,6 +39,7 @@ export class AppModule {
         ObservabilityModule.forRoot(registry),
         ...accountService(configuration),
         PartnersModule,
+        ...webhooks(configuration),
       ],
       controllers: [StartPageController],
       providers: [

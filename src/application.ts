@@ -21,6 +21,8 @@ export async function startApplication(
 ): Promise<Application> {
   const nest = await NestFactory.create(AppModule.forRoot(configuration), {
     logger,
+    // Webhooks are verified over the bytes that came.
+    rawBody: true,
     // Otherwise a failed start ends the process before the embedded PostgreSQL is stopped.
     abortOnError: false,
     // Requests have the shut-down grace to end; a client that keeps one open longer must not keep us.

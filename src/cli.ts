@@ -7,6 +7,7 @@ import { DeliveriesModule } from 'nest-deliveries';
 import { BackchannelLogoutChannel } from 'nest-deliveries/backchannel-logout';
 import { DeliveriesCommandModule, runCommands } from 'nest-deliveries/commands';
 import { OutboundHttpModule } from 'nest-deliveries/outbound-http';
+import { EndpointChannel } from 'nest-deliveries/webhooks';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { AnnouncementChannel } from './announcements/announcement.channel';
 import { ReplicaName } from './configuration';
@@ -49,7 +50,7 @@ const known = (channel: Type): Provider => ({
   ],
   providers: [
     { provide: ReplicaName, useValue: new ReplicaName('command line') },
-    ...[AccountEmailChannel, AnnouncementChannel, BackchannelLogoutChannel].map(known),
+    ...[AccountEmailChannel, AnnouncementChannel, BackchannelLogoutChannel, EndpointChannel].map(known),
   ],
   exports: [ReplicaName],
 })

@@ -1,5 +1,6 @@
 import type { AccountFacts } from './account-facts';
 import type { Arrival } from './receiver';
+import type { WebhookFacts } from './webhook-facts';
 
 /** A delivery that must arrive: an account, and a partner that was registered when it was created. */
 export interface Promised {
@@ -35,6 +36,7 @@ export interface Facts {
   /** How long, in ms, the moody receiver asked to be left alone. */
   readonly retryAfter: number;
   readonly accounts: AccountFacts;
+  readonly webhooks: WebhookFacts;
 }
 
 /** The deliveries to partners of this database, oldest first. */

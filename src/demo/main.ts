@@ -5,6 +5,7 @@ import { Stage } from './stage';
 import { Story } from './story';
 import { table } from './table';
 import { verdict } from './verdict';
+import { webhookTable } from './webhook-table';
 
 const width = 100;
 
@@ -24,7 +25,7 @@ async function main(): Promise<number> {
     console.log(['', ...table(facts), ''].join('\n'));
     say('DELIVERY is the end of its id. An attempt that "crashed" had no outcome when its lease ended.');
     say('SEEN is what the receiver had in full; it tells duplicates by the id, the same on every attempt.');
-    console.log(['', ...accountTable(facts.accounts), ''].join('\n'));
+    console.log(['', ...accountTable(facts.accounts), '', ...webhookTable(facts.webhooks), ''].join('\n'));
     for (const problem of problems) say(`WRONG: ${problem}`);
     const seconds = ((performance.now() - began) / 1_000).toFixed(0);
     if (problems.length === 0) {

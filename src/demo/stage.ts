@@ -11,6 +11,7 @@ import { startRelyingParty, type RelyingParty } from './relying-party';
 import { ReplicaProcess } from './replica-process';
 import { newSecrets } from '../secrets';
 import { until } from './until';
+import { startWebhookReceiver, type WebhookReceiver } from './webhook-receiver';
 
 /** Deadline of one attempt, in ms. */
 export const sendTimeout = 2_000;
@@ -24,7 +25,7 @@ export const operatorToken = 'demonstration-only';
 /** Everything that the demonstration starts, and how it is cleared away again. */
 export class Stage {
   private readonly replicas: ReplicaProcess[] = [];
-  private readonly receivers: Receiver[] = [];
+  private readonly receivers: { close(): void }[] = [];
   private readonly parties: RelyingParty[] = [];
   private readonly secrets = newSecrets();
   private inProcess: Application | undefined;
@@ -52,6 +53,13 @@ export class Stage {
 
   async receiver(name: string): Promise<Receiver> {
     const receiver = await startReceiver(name, await this.ca.issue({ hosts: ['127.0.0.1'] }));
+    this.receivers.push(receiver);
+    return receiver;
+  }
+
+  /** A system that verifies signed webhooks. */
+  async webhookReceiver(): Promise<WebhookReceiver> {
+    const receiver = await startWebhookReceiver(await this.ca.issue({ hosts: ['127.0.0.1'] }));
     this.receivers.push(receiver);
     return receiver;
   }
@@ -132,7 +140,10 @@ export class Stage {
         retry: { first: 500, max: '1s' },
         shutdownGrace: '3s',
         // The mail server of the demonstration takes its time with announcements.
-        channels: { announcement: { sendTimeout: '10s', lease: '15s' } },
+        channels: {
+          announcement: { sendTimeout: '10s', lease: '15s' },
+          webhooks: { retry: { first: 500, max: '1s' } },
+        },
       },
       // The receivers are on this machine, with certificates of the demonstration's own authority.
       outboundHttp: { testMode: { ca: this.ca.certificate }, production: false },

@@ -4,6 +4,7 @@ import type { Facts, Promised } from './facts';
 import { gate } from './gate';
 import { accept, type Answer, type Receiver } from './receiver';
 import { lease, sendTimeout, type Stage } from './stage';
+import { WebhookActs } from './webhook-acts';
 
 /** What the moody receiver asks for once, in seconds. */
 const retryAfter = 2;
@@ -27,6 +28,9 @@ export class Story {
     await this.frozenPastItsLease(steady);
     await this.moodyReceiver();
     const accounts = await new AccountActs(this.stage, this.say).tell();
+    const createAccount = (handle: string): Promise<void> => this.createAccount(this.stage.addressOfA, handle);
+    const webhooks = await new WebhookActs(this.stage, this.say, createAccount).tell();
+    for (const handle of ['lise', 'emmy', 'chien']) await this.stage.settled(handle);
     await this.stage.stopA();
     return {
       promised: this.promised,
@@ -38,6 +42,7 @@ export class Story {
       leaseLost: this.leaseLost,
       retryAfter: retryAfter * 1_000,
       accounts,
+      webhooks,
     };
   }
 

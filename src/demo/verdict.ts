@@ -1,6 +1,7 @@
 import { accountVerdict } from './account-verdict';
 import type { Facts } from './facts';
 import type { Arrival } from './receiver';
+import { webhookVerdict } from './webhook-verdict';
 
 /**
  * What is wrong with how the story ended; nothing is when the list is empty. Pure.
@@ -14,6 +15,7 @@ export function verdict(facts: Facts): string[] {
     ...renamed(facts),
     ...notShown(facts),
     ...accountVerdict(facts.accounts),
+    ...webhookVerdict(facts.webhooks),
   ];
 }
 

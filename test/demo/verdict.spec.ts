@@ -4,6 +4,8 @@ import type { Facts, StoredDelivery } from '../../src/demo/facts';
 import type { Arrival } from '../../src/demo/receiver';
 import { table } from '../../src/demo/table';
 import { verdict } from '../../src/demo/verdict';
+import type { WebhookFacts } from '../../src/demo/webhook-facts';
+import { webhookTable } from '../../src/demo/webhook-table';
 
 const stored = (handle: string, partner = 'Steady', errors: string[] = []): StoredDelivery => ({
   id: `id of ${handle} for ${partner}`,
@@ -26,8 +28,40 @@ const arrival = (handle: string, replica: string, status?: number, receiver = 'S
   answeredAt: clock,
 });
 
+const hook = (
+  partner: string,
+  handle: string,
+  status: number,
+): WebhookFacts['partners'][number]['arrivals'][number] => ({
+  handle,
+  status,
+  id: `${handle} for ${partner}`,
+  verdict: 'accepted',
+});
+
+const signed = (): WebhookFacts => ({
+  partners: [
+    { partner: 'Bolt', scheme: 'rullst-v1', handles: ['lise'], arrivals: [hook('Bolt', 'lise', 200)] },
+    {
+      partner: 'Casa',
+      scheme: 'standard',
+      handles: ['emmy'],
+      arrivals: [hook('Casa', 'emmy', 410), hook('Casa', 'emmy', 200)],
+    },
+  ],
+  rotation: { withOld: 'accepted', withNew: 'accepted' },
+  dead: { disabledReason: 'gone', counted: 2, retried: 2 },
+  inbox: [200, 200, 401],
+  inboxDuplicate: true,
+});
+
 /** What the demonstration is to bring about. */
-function asTold(): Facts & { deliveries: StoredDelivery[]; arrivals: Arrival[]; accounts: AccountFacts } {
+function asTold(): Facts & {
+  deliveries: StoredDelivery[];
+  arrivals: Arrival[];
+  accounts: AccountFacts;
+  webhooks: WebhookFacts;
+} {
   return {
     promised: [
       { handle: 'ada', partner: 'Steady' },
@@ -74,6 +108,7 @@ function asTold(): Facts & { deliveries: StoredDelivery[]; arrivals: Arrival[]; 
         { party: 'News', hasTokens: false, verdicts: [] },
       ],
     },
+    webhooks: signed(),
   };
 }
 
@@ -83,8 +118,8 @@ describe('the verdict of the demonstration', () => {
   });
 
   type Told = ReturnType<typeof asTold>;
-  const change = (index: number, changes: Partial<Arrival>) => (told: Told) => {
-    told.arrivals[index] = { ...told.arrivals[index]!, ...changes };
+  const change = (index: number, changes: Partial<Arrival>) => (all: Told) => {
+    all.arrivals[index] = { ...all.arrivals[index]!, ...changes };
   };
 
   const accounts =
@@ -96,6 +131,14 @@ describe('the verdict of the demonstration', () => {
     const changed = told.accounts.logout.map((each, at) => (at === index ? { ...each, verdicts } : each));
     told.accounts = { ...told.accounts, logout: changed };
   };
+
+  const webhooks =
+    (changes: Partial<WebhookFacts>) =>
+    (all: Told): void => {
+      all.webhooks = { ...all.webhooks, ...changes };
+    };
+  const partner = (index: number, arrivals: WebhookFacts['partners'][number]['arrivals']) =>
+    webhooks({ partners: signed().partners.map((each, at) => (at === index ? { ...each, arrivals } : each)) });
 
   it.each<[string, (told: Told) => void, string]>([
     ['a delivery that never arrived', (told) => told.arrivals.splice(0, 1), '"ada" to Steady never arrived'],
@@ -144,6 +187,34 @@ describe('the verdict of the demonstration', () => {
     ['a logout token too many', logout(0, ['accepted', 'accepted']), 'one logout token, and got 2'],
     ['a logout token that nobody accepts', logout(0, ['expired']), 'did not accept its logout token: expired'],
     ['a logout token for a stranger', logout(1, ['accepted']), 'News has no tokens'],
+    ['a webhook that never arrived', partner(0, []), 'Bolt was never told of "lise"'],
+    [
+      'a webhook that is not signed as it should be',
+      partner(0, [{ ...hook('Bolt', 'lise', 200), verdict: 'WebhookSignatureError' }]),
+      'did not accept what it was told of "lise": WebhookSignatureError',
+    ],
+    [
+      'a webhook under two ids',
+      partner(1, [hook('Casa', 'emmy', 410), { ...hook('Casa', 'emmy', 200), id: 'another' }]),
+      'under two ids',
+    ],
+    [
+      'a secret that was changed too soon',
+      webhooks({ rotation: { withOld: 'WebhookVerificationError', withNew: 'accepted' } }),
+      'was to be good withOld',
+    ],
+    [
+      'a dead endpoint that nobody noticed',
+      webhooks({ dead: { disabledReason: null, counted: 2, retried: 2 } }),
+      'disabled as gone, and is null',
+    ],
+    [
+      'failed webhooks that were left behind',
+      webhooks({ dead: { disabledReason: 'gone', counted: 2, retried: 1 } }),
+      '2 were counted, 1 sent',
+    ],
+    ['an inbox that takes anything', webhooks({ inbox: [200, 200, 200] }), 'answered 200, 200, 200'],
+    ['an inbox that handles twice', webhooks({ inboxDuplicate: false }), 'was to take a message once'],
   ])('objects to %s', (_, spoil, objection) => {
     const told = asTold();
     spoil(told);
@@ -161,6 +232,17 @@ describe('the verdict of the demonstration', () => {
       ['mary', 'Moody', 'or Moody', '3', '503, 429, ok', 'A', '3x, one id'],
       ['alan', '-', 'none', '-', 'rolled back, so there never was one', '-', 'never'],
     ]);
+  });
+
+  it('has a table for signed webhooks', () => {
+    const lines = webhookTable(signed());
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(100);
+    expect(lines.slice(0, -1).map((line) => line.split(/ {2,}/))).toEqual([
+      ['PARTNER', 'SIGNED BY', 'ACCOUNT', 'WHAT IT ANSWERED', 'ITS VERIFIER SAYS'],
+      ['Bolt', 'rullst-v1', 'lise', '200', 'accepted'],
+      ['Casa', 'standard', 'emmy', '410, then 200', 'accepted'],
+    ]);
+    expect(lines.at(-1)).toContain('accepted with the old one, accepted with the new');
   });
 
   it('has a second table for what was emailed and told', () => {

@@ -238,8 +238,9 @@ export class WebhookEndpoints {
     });
   }
 
-  private checkUrl(url: string): void {
-    const verdict = this.http.checkDestination(url, { profile: 'strict' });
+  private checkUrl(url: unknown): void {
+    // It may come from a request's body as it is.
+    const verdict = this.http.checkDestination(typeof url === 'string' ? url : '', { profile: 'strict' });
     if (verdict.allowed) return;
     throw new WebhookInputError('url', `a public HTTPS address (this one is refused: ${verdict.reason})`);
   }
