@@ -77,6 +77,7 @@ it('does what operators do, says so in one document, and records who did it; no 
     'email',
     'mail',
     'partner_notification',
+    'webhooks',
   ]);
   expect(await answerOf('retry', '--channel', 'mail', '--error', '503', '--spread-over', '1h')).toEqual({
     changed: 3,
