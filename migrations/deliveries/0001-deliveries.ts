@@ -109,10 +109,10 @@ export const deliveriesStep: MigrationStep = {
     `CREATE UNIQUE INDEX deliveries_dedupe_idx ON ${schema}.deliveries (channel, dedupe_key) WHERE dedupe_key IS NOT NULL`,
     `COMMENT ON INDEX ${schema}.deliveries_dedupe_idx IS 'Serves record: one retained delivery for each dedupe key of a channel'`,
 
-    // The one index that is written at each claim and settle for the sake of operators: pages of a table need an order. By
-    // status and channel, so that three that are stuck are found among a million that are done.
-    `CREATE INDEX deliveries_listed_idx ON ${schema}.deliveries (status, channel, created_at, id)`,
-    `COMMENT ON INDEX ${schema}.deliveries_listed_idx IS 'Serves list, count and bulk operations: the deliveries of a channel in a status, by age; and the overview: how many are pending or failed, and since when'`,
+    // Without the pending ones: with them, each insert and each claim wrote an entry, a quarter of what a claim cost. What is pending
+    // is found where claims find it. By status and channel, so that three that failed are found among a million that are done.
+    `CREATE INDEX deliveries_listed_idx ON ${schema}.deliveries (status, channel, created_at, id) WHERE status <> 'pending'`,
+    `COMMENT ON INDEX ${schema}.deliveries_listed_idx IS 'Serves list, count and bulk operations: the deliveries of a channel that ended in a status, by age; and the overview: how many failed'`,
 
     // Deliveries that have never had an error are in none of these.
     `CREATE INDEX deliveries_erred_idx ON ${schema}.deliveries (status, channel, last_error, created_at, id) WHERE last_error IS NOT NULL`,

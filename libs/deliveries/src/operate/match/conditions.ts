@@ -9,6 +9,7 @@ import {
   refuseUnknownKeys,
   type Cursor,
 } from '../check-request';
+import type { Search } from './list.sql';
 import type { Narrowing } from './matching.sql';
 
 /** Which deliveries are meant: those that fit everything that is said. */
@@ -51,8 +52,10 @@ export const conditionNames = [
 /** Conditions that were checked, with what `matching.sql.ts` makes of them. */
 export interface Matching {
   readonly narrowing: Narrowing;
+  /** Which pending ones must be gathered, if any: no index has them by age, so whether they are a crowd decides how to search. */
+  readonly gathers: { readonly channel: string | null; readonly nothingElse: boolean } | undefined;
   /** $1 to $17. @param look rows to look at in one call, where no index finds exactly what is asked for */
-  readonly parameters: (look: number, from?: Cursor) => unknown[];
+  readonly parameters: (search: Search, look: number, from?: Cursor) => unknown[];
 }
 
 /** Only what an operation could change, of what was so at an instant. */
@@ -93,9 +96,16 @@ export function matching(conditions: DeliveryConditions, purpose?: Purpose): Mat
     purpose?.revivable ?? [],
   ];
   const exact = purpose === undefined && isExact(conditions, narrowing);
+  const gathers = narrowing === 'none' && statuses.includes('pending');
   return {
     narrowing,
-    parameters: (look, from) => [...values, from?.us ?? null, from?.id ?? null, exact ? unlimited : look],
+    gathers: gathers ? { channel: conditions.channel ?? null, nothingElse: statuses.length === 1 } : undefined,
+    parameters: (search, look, from) => [
+      ...values,
+      from?.us ?? null,
+      from?.id ?? null,
+      exact && search !== 'walk' ? unlimited : look,
+    ],
   };
 }
 

@@ -1,10 +1,13 @@
+import type { EntityManager } from 'typeorm';
 import type { BulkCount, BulkOperation, CappedCount } from '../bulk/bulk-view';
 import { checkLimit, readCursor, refuseUnknownKeys, writtenCursor, type Cursor } from '../check-request';
 import { summaryOf, type DeliveryPage, type SummaryRow } from '../delivery-view';
 import type { Reader } from '../reader';
 import { conditionNames, matching, type DeliveryConditions, type Matching, type Purpose } from './conditions';
-import { countSql, listSql, nextIdsSql } from './list.sql';
+import { countSql, listSql, nextIdsSql, type Search } from './list.sql';
 import { narrowings, type Narrowing } from './matching.sql';
+import { crowdSql } from './waiting.sql';
+import { skipSql } from './walk.sql';
 
 /** Which deliveries `list` gives, and which page of them. */
 export interface DeliveryFilter extends DeliveryConditions {
@@ -17,6 +20,8 @@ export interface DeliveryFilter extends DeliveryConditions {
 /** Rows that a page or a count looks at where no index finds what is asked for: some 8 ms, and 30. */
 const lookOfPage = 5_000;
 const lookOfCount = 50_000;
+/** Pending deliveries that are gathered and sorted for a page, some 8 ms: more of them are a crowd. */
+const gathered = 5_000;
 
 /** What nobody needs to know more exactly. */
 export const countCap = 10_000;
@@ -32,32 +37,43 @@ export interface NextIds {
 
 /** Finds and counts deliveries. */
 export class DeliveryFinder {
-  private readonly lists: Record<Narrowing, string>;
+  private readonly lists: Record<Search, string>;
   private readonly counts: Record<Narrowing, string>;
-  private readonly nextIds: Record<Narrowing, string>;
+  private readonly nextIds: Record<Search, string>;
+  private readonly crowdText: string;
+  private readonly skipText: string;
 
   constructor(
     private readonly reader: Reader,
     schema: string,
     private readonly revivable: () => readonly string[],
   ) {
-    this.lists = forEach((narrowing) => listSql(schema, narrowing));
-    this.counts = forEach((narrowing) => countSql(schema, narrowing));
-    this.nextIds = forEach((narrowing) => nextIdsSql(schema, narrowing));
+    this.lists = forEach([...all, 'walk'], (search) => listSql(schema, search));
+    this.counts = forEach(all, (narrowing) => countSql(schema, narrowing));
+    this.nextIds = forEach([...all, 'walk'], (search) => nextIdsSql(schema, search));
+    this.crowdText = crowdSql(schema);
+    this.skipText = skipSql(schema);
   }
 
   async list(filter: DeliveryFilter): Promise<DeliveryPage> {
     refuseUnknownKeys(filter, [...conditionNames, 'limit', 'after']);
     const limit = checkLimit(filter.limit, 100, 1_000);
-    const { narrowing, parameters } = matching(filter);
-    // One more than the page holds says whether there is another page.
-    const values = [...parameters(lookOfPage, readCursor(filter.after)), limit + 1];
-    const rows = await this.reader.rows<ListRow>(this.lists[narrowing], values);
-    const { page, next, early } = pageOf(rows, limit);
+    const matched = matching(filter);
+    const { page, next, early } = await this.reader.read(async (tx) => {
+      const search = await this.searchFor(tx, matched);
+      // One more than the page holds says whether there is another page.
+      const look = async (from: Cursor | undefined): Promise<Turned<ListRow>> =>
+        pageOf(await tx.query(this.lists[search], [...matched.parameters(search, lookOfPage, from), limit + 1]), limit);
+      const first = await look(readCursor(filter.after));
+      if (search !== 'walk' || !matched.gathers?.nothingElse || !first.early || first.page.length > 0) return first;
+      const { us, id } = first.next!;
+      const [skip] = await tx.query<[{ id: string }?]>(this.skipText, [matched.gathers.channel, us, id]);
+      return skip ? look({ us, id: skip.id }) : { page: [], next: undefined, early: undefined };
+    });
     return {
       deliveries: page.map(summaryOf),
       next: next && writtenCursor(next),
-      searchedTo: early ? rows[0]!.edge_at : null,
+      searchedTo: early ?? null,
     };
   }
 
@@ -77,9 +93,11 @@ export class DeliveryFinder {
 
   /** The next `limit` deliveries that an operation would change, oldest first, after `from`. */
   async next(matched: Matching, limit: number, from: Cursor | undefined): Promise<NextIds> {
-    const values = [...matched.parameters(lookOfPage, from), limit + 1];
-    const rows = await this.reader.rows<NextIdRow>(this.nextIds[matched.narrowing], values);
-    const { page, next } = pageOf(rows, limit);
+    const { page, next } = await this.reader.read(async (tx) => {
+      const search = await this.searchFor(tx, matched);
+      const values = [...matched.parameters(search, lookOfPage, from), limit + 1];
+      return pageOf(await tx.query<PageRow<NextIdRow>[]>(this.nextIds[search], values), limit);
+    });
     return { ids: page.map(({ id }) => id), next };
   }
 
@@ -93,34 +111,51 @@ export class DeliveryFinder {
     return { operation, statuses, asOf, revivable: this.revivable() };
   }
 
+  /** A crowd of pending ones is walked through by id, and a few are gathered; everything else is in some index by age. */
+  private async searchFor(tx: EntityManager, { narrowing, gathers }: Matching): Promise<Search> {
+    if (!gathers) return narrowing;
+    const [row] = await tx.query<[{ crowd: boolean }]>(this.crowdText, [gathers.channel, gathered]);
+    return row.crowd ? 'walk' : narrowing;
+  }
+
   private async countOf({ narrowing, parameters }: Matching, cap = countCap): Promise<CountRow> {
-    const [row] = await this.reader.rows<CountRow>(this.counts[narrowing], [...parameters(lookOfCount), cap]);
+    const [row] = await this.reader.rows<CountRow>(this.counts[narrowing], [
+      ...parameters(narrowing, lookOfCount),
+      cap,
+    ]);
     return row!;
   }
 }
 
-/** The rows of a page, and where the next one begins: after the last of a full page, or where the search ended early. */
-function pageOf<Row extends PlacedRow>(
-  rows: readonly (Row | (EdgeRow & { readonly id: null }))[],
-  limit: number,
-): { page: Row[]; next: Cursor | undefined; early: boolean } {
+/** A page, where the next one begins, and the instant back to which was searched if that ended early. */
+interface Turned<Row> {
+  readonly page: Row[];
+  readonly next: Cursor | undefined;
+  readonly early: Date | undefined;
+}
+
+type PageRow<Row extends PlacedRow> = Row | (EdgeRow & { readonly id: null });
+
+/** The next page begins after the last of a full one, or where the search ended early. */
+function pageOf<Row extends PlacedRow>(rows: readonly PageRow<Row>[], limit: number): Turned<Row> {
   const found = rows.filter((row): row is Row => row.id !== null);
   const page = found.slice(0, limit);
   if (found.length > limit) {
     const last = page.at(-1)!;
-    return { page, next: { us: last.created_us, id: last.id }, early: false };
+    return { page, next: { us: last.created_us, id: last.id }, early: undefined };
   }
-  const { edge_us: us, edge_id: id } = rows[0]!;
-  return us !== null && id !== null ? { page, next: { us, id }, early: true } : { page, next: undefined, early: false };
+  const { edge_us: us, edge_id: id, edge_at: at } = rows[0]!;
+  if (us === null || id === null) return { page, next: undefined, early: undefined };
+  return { page, next: { us, id }, early: at! };
 }
 
-const forEach = (text: (narrowing: Narrowing) => string): Record<Narrowing, string> =>
-  Object.fromEntries((Object.keys(narrowings) as Narrowing[]).map((each) => [each, text(each)])) as Record<
-    Narrowing,
-    string
-  >;
+const all = Object.keys(narrowings) as Narrowing[];
+
+const forEach = <Way extends Search>(ways: readonly Way[], text: (way: Way) => string): Record<Way, string> =>
+  Object.fromEntries(ways.map((way) => [way, text(way)])) as Record<Way, string>;
 
 interface EdgeRow {
+  readonly edge_at: Date | null;
   readonly edge_us: string | null;
   readonly edge_id: string | null;
 }
@@ -130,9 +165,7 @@ interface PlacedRow extends EdgeRow {
   readonly created_us: string;
 }
 
-interface ListRow extends SummaryRow, PlacedRow {
-  readonly edge_at: Date | null;
-}
+type ListRow = SummaryRow & PlacedRow;
 
 type NextIdRow = PlacedRow;
 

@@ -23,11 +23,14 @@ export interface ChannelStats {
   /** Waiting, backing off or being sent. */
   readonly pending: CappedCount;
   readonly failed: CappedCount;
-  /** Of the 2,000 oldest pending ones: those that a worker could take now, apart from order and pauses. */
+  /**
+   * Those that a worker could take now, apart from order and pauses: 2,000 at most, and of those with an ordering key among the first
+   * 2,000 by key.
+   */
   readonly due: number;
-  /** Of the 2,000 oldest pending ones: those that are being sent. */
+  /** Those that are being sent: of those without an ordering key among the next 2,000 to be due, with the end of a lease counted as due. */
   readonly inFlight: number;
-  /** Of the 2,000 oldest pending ones: when the one that has waited longest was created, or last retried by an operator. */
+  /** Of those counted as pending: when the one that has waited longest was created, or last retried by an operator. */
   readonly oldestPendingSince: Date | null;
 }
 

@@ -14,7 +14,7 @@ import { fullBucketsSql, throughputSql } from './throughput.sql';
 const fresh = 2_000;
 /** In ms: twice as long as an open page waits before it asks again, so that it never waits for an answer. */
 const usable = 10_000;
-/** Pending deliveries of a channel whose rows are looked at, oldest first. */
+/** Pending deliveries of a channel whose rows are looked at, in each index that has them. */
 const lookedAt = 2_000;
 /** Rows that a chart counts one by one. */
 const countedForChart = 40_000;

@@ -1,4 +1,4 @@
-import { pairSql } from '../match/matching.sql';
+import { endedPairsSql } from '../match/matching.sql';
 
 /**
  * How many deliveries ended, by channel, status and bucket, through `deliveries_settled_idx`. No more than $4 are counted one by one;
@@ -8,22 +8,22 @@ import { pairSql } from '../match/matching.sql';
  * $1 start of the first bucket in ms since 1970 · $2 length of a bucket in ms · $3 how many · $4 rows to count in all
  */
 export const throughputSql = (schema: string): string => `
-WITH ${pairSql(schema)}, ended AS MATERIALIZED (
-  SELECT status, channel, greatest(20, $4::bigint / (count(*) OVER () * $3::bigint)) AS most FROM pair WHERE status <> 'pending'
+WITH RECURSIVE ${endedPairsSql(schema)}, pair AS MATERIALIZED (
+  SELECT status, channel, greatest(20, $4::bigint / (count(*) OVER () * $3::bigint)) AS most FROM ended
 )
-SELECT ended.channel, ended.status, bucket.nth::integer AS bucket, counted.count, counted.count = ended.most AS full,
+SELECT pair.channel, pair.status, bucket.nth::integer AS bucket, counted.count, counted.count = pair.most AS full,
        (extract(epoch FROM counted.reached - bucket.start) * 1000)::float8 AS reached
-  FROM ended
+  FROM pair
  CROSS JOIN (SELECT nth, timestamptz 'epoch' + ($1::float8 + nth * $2::float8) * interval '1 ms' AS start
                FROM generate_series(0, $3::bigint - 1) nth) bucket
  CROSS JOIN LATERAL (
    SELECT count(*)::integer AS count, max(settled_at) AS reached
      FROM (SELECT d.settled_at
              FROM ${schema}.deliveries d
-            WHERE d.channel = ended.channel AND d.status = ended.status AND d.settled_at IS NOT NULL
+            WHERE d.channel = pair.channel AND d.status = pair.status AND d.settled_at IS NOT NULL
               AND d.settled_at >= bucket.start AND d.settled_at < bucket.start + $2::float8 * interval '1 ms'
             ORDER BY d.settled_at
-            LIMIT ended.most) seen) counted
+            LIMIT pair.most) seen) counted
  WHERE counted.count > 0`;
 
 /**
