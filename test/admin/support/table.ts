@@ -23,13 +23,18 @@ export async function insertDeliveries(database: TestDatabase, rows: Rows): Prom
   await database.query(
     `INSERT INTO deliveries.deliveries
             (id, event_id, channel, destination, payload, status, ordering_key, ordinal, lane, due_at, created_at, settled_at, attempts, last_error)
-     SELECT gen_random_uuid(), gen_random_uuid(), $2, 'customer ' || n % 100, '{}', $3, ${key},
+     SELECT ${idAt(`clock_timestamp() - ${age}`)}, gen_random_uuid(), $2, 'customer ' || n % 100, '{}', $3, ${key},
             CASE WHEN ${key} IS NOT NULL THEN -n END, ${lane}, clock_timestamp() - ${age}, clock_timestamp() - ${age},
             CASE WHEN $3 <> 'pending' THEN clock_timestamp() - ${age} END, 1, ${error}
        FROM generate_series(1, $1::integer) n`,
     [count, channel, status],
   );
 }
+
+/** A UUID of version 7 that was made at an instant: in the place of its first 48 bits, the milliseconds since 1970. */
+const idAt = (at: string): string =>
+  `overlay(overlay(gen_random_uuid()::text PLACING '7' FROM 15) PLACING
+     regexp_replace(lpad(to_hex((extract(epoch FROM ${at}) * 1000)::bigint), 12, '0'), '(.{8})', '\\1-') FROM 1 FOR 13)::uuid`;
 
 /** A table that is worth an index: two channels, some 48,000 deliveries, and what operators did. */
 export async function fillTable(database: TestDatabase): Promise<void> {

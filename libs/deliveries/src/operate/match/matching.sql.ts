@@ -96,10 +96,13 @@ const byAge = (order: Order): string =>
 
 /** After where the page before ended. */
 const beyond = (order: Order): string => {
-  if (order === 'none') return '';
+  if (order === 'none') return `AND ${placed}`;
   const [past, start, startId] = order === 'newest' ? ['<', 'infinity', lastId] : ['>', '-infinity', firstId];
   return `AND (d.created_at, d.id) ${past} (coalesce(timestamptz 'epoch' + $15::float8 * interval '1 us', '${start}'), coalesce($16::uuid, '${startId}'))`;
 };
+
+/** True: PostgreSQL asks for the types of $15 and $16 where they decide nothing. */
+export const placed = '($15::float8 IS NULL) = ($16::uuid IS NULL)';
 
 export const firstId = '00000000-0000-0000-0000-000000000000';
 export const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';

@@ -51,4 +51,4 @@ SELECT count(*) > $2::bigint AS crowd
     SELECT FROM waiting CROSS JOIN LATERAL (
           ${waitingSql(schema, '', 'waiting.channel')}) d
      WHERE waiting.channel IS NOT NULL AND ($1::text IS NULL OR waiting.channel = $1)
-     LIMIT $2::bigint + 1) some`;
+     LIMIT $2::bigint + 1) seen`;

@@ -1,4 +1,4 @@
-import { before, firstId, fitsAll, lastId, since } from './matching.sql';
+import { before, firstId, fitsAll, lastId, placed, since } from './matching.sql';
 import { waitingChannelsSql, waitingSql } from './waiting.sql';
 
 /**
@@ -18,7 +18,7 @@ export const walkSql = (schema: string, order: 'newest' | 'oldest'): string => {
     FROM (
       SELECT d.created_at, d.id, row_number() OVER (ORDER BY d.id ${direction}) AS nth, ${fitsAll} AS fits
         FROM ${schema}.deliveries d
-       WHERE d.id ${past} coalesce($16::uuid, '${start}')
+       WHERE d.id ${past} coalesce($16::uuid, '${start}') AND ${placed}
          AND d.id >= ${idAt(`${since} - ${margin}`)} AND d.id <= ${idAt(`${before} + ${margin}`)}
        ORDER BY d.id ${direction}
        LIMIT $17::bigint) seen
