@@ -51,15 +51,17 @@ export const deliveriesStep: MigrationStep = {
     `CREATE INDEX events_idle_idx ON ${schema}.events (occurred_at) WHERE delivery_ids = '{}' AND NOT audit`,
     `COMMENT ON INDEX ${schema}.events_idle_idx IS 'Serves clean-up: events that never caused a delivery'`,
 
+    // Names are compared byte by byte: in the order of a language each comparison would cost more, and the order of an index change with
+    // the server's libraries. Wherever they are joined they are declared alike.
     // No foreign key to events: it would look up and lock the event's row once for each delivery of a fan-out.
     `CREATE TABLE ${schema}.deliveries (
   id uuid PRIMARY KEY,
   event_id uuid NOT NULL,
-  channel text NOT NULL,
+  channel text COLLATE "C" NOT NULL,
   destination text NOT NULL,
   recipient jsonb,
   payload jsonb NOT NULL,
-  status text NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'succeeded', 'failed', 'cancelled')),
+  status text COLLATE "C" NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'succeeded', 'failed', 'cancelled')),
   ordering_key text COLLATE "C",
   ordinal bigint,
   lane text COLLATE "C" NOT NULL DEFAULT '',
@@ -130,7 +132,7 @@ export const deliveriesStep: MigrationStep = {
 
     // Half-free pages: every ordered record updates its key's row in place.
     `CREATE TABLE ${schema}.delivery_orderings (
-  channel text NOT NULL,
+  channel text COLLATE "C" NOT NULL,
   ordering_key text COLLATE "C" NOT NULL,
   last_ordinal bigint NOT NULL,
   last_taken integer NOT NULL,
@@ -152,7 +154,7 @@ export const deliveriesStep: MigrationStep = {
     `COMMENT ON TABLE ${schema}.delivery_attempts IS 'Attempts that did not simply succeed; the primary key serves the timeline of one delivery'`,
 
     `CREATE TABLE ${schema}.delivery_pauses (
-  channel text NOT NULL,
+  channel text COLLATE "C" NOT NULL,
   lane text COLLATE "C" NOT NULL DEFAULT '',
   reason text NOT NULL CHECK (reason ~ '^[a-z][a-z0-9_]{0,63}$'),
   actor text,

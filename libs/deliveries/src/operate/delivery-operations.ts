@@ -143,7 +143,7 @@ export class DeliveryOperations {
   }
 
   /**
-   * A page of deliveries, newest first.
+   * A page of deliveries, newest first: by creation and id, or by id alone where more than 5,000 pending ones are among those listed.
    * @throws InvalidRequestError
    */
   async list(filter: DeliveryFilter = {}): Promise<DeliveryPage> {

@@ -21,14 +21,18 @@ export interface DeliverySummary {
   readonly deadline: Date | null;
 }
 
-/** A page of deliveries, newest first. */
+/**
+ * A page of deliveries, newest first: by creation and id. Where more than 5,000 pending ones are among those listed, by id alone,
+ * which carries the millisecond in which it was made.
+ */
 export interface DeliveryPage {
   readonly deliveries: readonly DeliverySummary[];
   /** The `after` of the next page; undefined when this is the last. */
   readonly next: string | undefined;
   /**
    * The page is short, or empty, because enough was looked through for one call: everything back to this instant. Older ones
-   * are on the next page. Null when the search did not end early. Happens with conditions that no index serves.
+   * are on the next page. Null when the search did not end early. Happens with conditions that no index serves, and with
+   * many pending ones.
    */
   readonly searchedTo: Date | null;
 }

@@ -21,7 +21,7 @@ export class DeliveriesAdminController {
   ) {}
 
   @Get('deliveries')
-  @documented('Deliveries that fit, newest first', {
+  @documented('Deliveries that fit, newest first; by id where more than 5,000 pending ones are among them', {
     type: model.DeliveryPageModel,
     queries: [...conditionQueries, ...pageQueries],
   })
