@@ -210,6 +210,25 @@ describe('what is pending', () => {
     expect((await idsOf({ status: 'pending', limit: 99, ...span })).ids).toEqual(await all(between, 'id DESC'));
   });
 
+  it('ends as the walk that it began as: neither a list nor a cancel of all leaves out what is the other way round by age', async () => {
+    const crowded = { channel: 'crowded', status: 'pending' } as const;
+    await insertDeliveries(database, { count: 5_100, ...crowded, age: "(interval '1 min' + n * interval '1 s')" });
+    // By id each other one is half a second older than by age.
+    await database.query(
+      `UPDATE deliveries.deliveries SET created_at = created_at + CASE WHEN right(destination, 1) IN ('1', '3', '5', '7', '9')
+              THEN interval '1.5 s' ELSE interval '0 s' END WHERE channel = 'crowded'`,
+    );
+    const ids = await all("channel = 'crowded'", 'id DESC');
+    const first = await app.operations.list({ ...crowded, limit: 200 });
+    const begun = await app.operations.cancelMatching(crowded, { actor: 'test', limit: 200 });
+    expect(await app.operations.count(crowded)).toEqual({ count: 4_900, capped: false });
+    const second = await app.operations.list({ ...crowded, limit: 200, after: first.next! });
+    expect(second.deliveries.map(({ id }) => id)).toEqual(ids.slice(200, 400));
+    await app.operations.cancelMatching(crowded, { actor: 'test', after: begun.next! });
+    expect(await app.operations.count(crowded)).toEqual({ count: 0, capped: false });
+    await database.query("DELETE FROM deliveries.deliveries WHERE channel = 'crowded'");
+  });
+
   it('is found at once below all that ended since, when it is a crowd', async () => {
     await insertDeliveries(database, {
       count: 5_100,

@@ -26,15 +26,19 @@ export function checkLimit(limit: unknown, byDefault: number, most: number): num
 export interface Cursor {
   readonly us: string;
   readonly id: string;
+  /** The page before was in the order of ids, and so are those that follow. */
+  readonly walked?: boolean;
 }
 
-export const writtenCursor = ({ us, id }: Cursor): string => `${us}_${id}`;
+export const writtenCursor = ({ us, id, walked }: Cursor): string => `${us}_${id}${walked ? '_walked' : ''}`;
 
 /** @throws InvalidRequestError */
 export function readCursor(after: unknown): Cursor | undefined {
   if (after === undefined) return undefined;
   const [us, id, ...rest] = typeof after === 'string' ? after.split('_') : [];
-  if (us !== undefined && /^-?\d{1,16}$/.test(us) && isUuid(id) && rest.length === 0) return { us, id };
+  const walked = rest.length === 1 && rest[0] === 'walked';
+  if (us !== undefined && /^-?\d{1,16}$/.test(us) && isUuid(id) && (walked || rest.length === 0))
+    return { us, id, walked };
   throw new InvalidRequestError('after', 'must be the next of another page');
 }
 

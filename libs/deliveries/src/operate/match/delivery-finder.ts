@@ -59,12 +59,15 @@ export class DeliveryFinder {
     refuseUnknownKeys(filter, [...conditionNames, 'limit', 'after']);
     const limit = checkLimit(filter.limit, 100, 1_000);
     const matched = matching(filter);
+    const from = readCursor(filter.after);
     const { page, next, early } = await this.reader.read(async (tx) => {
-      const search = await this.searchFor(tx, matched);
+      const search = await this.searchFor(tx, matched, from);
       // One more than the page holds says whether there is another page.
-      const look = async (from: Cursor | undefined): Promise<Turned<ListRow>> =>
-        pageOf(await tx.query(this.lists[search], [...matched.parameters(search, lookOfPage, from), limit + 1]), limit);
-      const first = await look(readCursor(filter.after));
+      const look = async (after: Cursor | undefined): Promise<Turned<ListRow>> => {
+        const values = [...matched.parameters(search, lookOfPage, after), limit + 1];
+        return pageOf(await tx.query<PageRow<ListRow>[]>(this.lists[search], values), limit, search);
+      };
+      const first = await look(from);
       if (search !== 'walk' || !matched.gathers?.nothingElse || !first.early || first.page.length > 0) return first;
       const { us, id } = first.next!;
       const [skip] = await tx.query<[{ id: string }?]>(this.skipText, [matched.gathers.channel, us, id]);
@@ -91,12 +94,16 @@ export class DeliveryFinder {
     return { count, capped, asOf: as_of };
   }
 
-  /** The next `limit` deliveries that an operation would change, oldest first, after `from`. */
+  /**
+   * The next `limit` deliveries that an operation would change, oldest first, after `from`. When they have become a crowd only since,
+   * the walk begins at the beginning: what was changed there does not match any more, and nothing is left out.
+   */
   async next(matched: Matching, limit: number, from: Cursor | undefined): Promise<NextIds> {
     const { page, next } = await this.reader.read(async (tx) => {
-      const search = await this.searchFor(tx, matched);
-      const values = [...matched.parameters(search, lookOfPage, from), limit + 1];
-      return pageOf(await tx.query<PageRow<NextIdRow>[]>(this.nextIds[search], values), limit);
+      const search = await this.searchFor(tx, matched, from);
+      const after = search === 'walk' && !from?.walked ? undefined : from;
+      const values = [...matched.parameters(search, lookOfPage, after), limit + 1];
+      return pageOf(await tx.query<PageRow<NextIdRow>[]>(this.nextIds[search], values), limit, search);
     });
     return { ids: page.map(({ id }) => id), next };
   }
@@ -111,9 +118,13 @@ export class DeliveryFinder {
     return { operation, statuses, asOf, revivable: this.revivable() };
   }
 
-  /** A crowd of pending ones is walked through by id, and a few are gathered; everything else is in some index by age. */
-  private async searchFor(tx: EntityManager, { narrowing, gathers }: Matching): Promise<Search> {
+  /**
+   * A crowd of pending ones is walked through by id, and a few are gathered; everything else is in some index by age. What was begun
+   * as a walk ends as one: recorded at once by two processes, two deliveries may be the other way round by age.
+   */
+  private async searchFor(tx: EntityManager, { narrowing, gathers }: Matching, from?: Cursor): Promise<Search> {
     if (!gathers) return narrowing;
+    if (from?.walked) return 'walk';
     const [row] = await tx.query<[{ crowd: boolean }]>(this.crowdText, [gathers.channel, gathered]);
     return row.crowd ? 'walk' : narrowing;
   }
@@ -137,16 +148,17 @@ interface Turned<Row> {
 type PageRow<Row extends PlacedRow> = Row | (EdgeRow & { readonly id: null });
 
 /** The next page begins after the last of a full one, or where the search ended early. */
-function pageOf<Row extends PlacedRow>(rows: readonly PageRow<Row>[], limit: number): Turned<Row> {
+function pageOf<Row extends PlacedRow>(rows: readonly PageRow<Row>[], limit: number, search: Search): Turned<Row> {
+  const walked = search === 'walk';
   const found = rows.filter((row): row is Row => row.id !== null);
   const page = found.slice(0, limit);
   if (found.length > limit) {
     const last = page.at(-1)!;
-    return { page, next: { us: last.created_us, id: last.id }, early: undefined };
+    return { page, next: { us: last.created_us, id: last.id, walked }, early: undefined };
   }
   const { edge_us: us, edge_id: id, edge_at: at } = rows[0]!;
   if (us === null || id === null) return { page, next: undefined, early: undefined };
-  return { page, next: { us, id }, early: at! };
+  return { page, next: { us, id, walked }, early: at! };
 }
 
 const all = Object.keys(narrowings) as Narrowing[];
