@@ -27,7 +27,10 @@ export interface EmbeddedPostgres {
   readonly dataDirectory: string;
   /** Ends the server and removes what is temporary. Attached: leaves the server running. May be called twice. */
   stop(): Promise<void>;
-  /** For fault tests: `fast` rolls back and disconnects, `immediate` is a crash with recovery at the next start. */
+  /**
+   * For fault tests: `fast` rolls back and disconnects, `immediate` is a crash with recovery at the next start. A crash forgets
+   * the last commits of a server without a `directory`, unless `settings` turns synchronous_commit on.
+   */
   stopServer(how: 'fast' | 'immediate'): Promise<void>;
   /** For fault tests: starts the server again on the same port and folder. */
   startServer(): Promise<void>;
