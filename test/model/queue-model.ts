@@ -57,6 +57,9 @@ export class QueueModel {
   locked: number | undefined;
   /** Claim tokens whose leases still run, also those of cancelled deliveries. */
   private readonly running = new Map<number, string>();
+  /** Numbers and tokens of all claims there ever were: the two together are the fence. */
+  private readonly given = new Set<string>();
+  private readonly tokens = new Set<string>();
   private readonly sends: Send[] = [];
 
   of(n: number): ModelDelivery {
@@ -126,10 +129,18 @@ export class QueueModel {
     return lines.flatMap((line) => this.unfinished(line).slice(0, 1));
   }
 
+  /** Whether a claim had this token before: each statement has its own. */
+  isUsed(token: string): boolean {
+    return this.tokens.has(token);
+  }
+
   /** A claim, or a settle that goes on with the key, took the delivery. */
   claim(n: number, token: string): void {
     const delivery = this.of(n);
-    must(![...this.running.values()].includes(token), 'a claim token was given out twice', () => ({ n, token }));
+    const given = `${n} ${token}`;
+    must(!this.given.has(given), 'a delivery was given the same claim token twice', () => ({ n, token }));
+    this.given.add(given);
+    this.tokens.add(token);
     if (delivery.token !== null) {
       delivery.rows.push(`${delivery.attempts} crashed crashed`);
       delivery.crashes += 1;

@@ -111,6 +111,8 @@ export class ReplicaSteps {
 
   private take(replica: number, claims: readonly Claim[], may: readonly ModelDelivery[]): number[] {
     const taken = claims.map((claim) => numberOf(claim));
+    const used = claims.filter(({ token }) => this.stage.model.isUsed(token));
+    must(used.length === 0, 'two claims had the same token', () => used);
     for (const n of taken) {
       must(
         may.some((delivery) => delivery.n === n),

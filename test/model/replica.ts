@@ -31,8 +31,8 @@ class Line {
   private accident: Accident = 'none';
   private happened: Gate = gate();
   dead = false;
-  /** Tokens whose rows were locked when they were asked about. */
-  private readonly locked = new Set<unknown>();
+  /** Ids and tokens of claims whose rows were locked when they were asked about. */
+  private readonly locked = new Set<string>();
 
   constructor(
     private readonly database: WorkerDatabase,
@@ -51,8 +51,9 @@ class Line {
   async query<Row extends object>(name: string, text: string, values: unknown[]): Promise<Row[]> {
     if (this.dead) return never;
     if (!name.startsWith('deliveries_settle')) return this.database.query<Row>(name, text, values);
-    const tokens = values[1] as unknown[];
-    if (tokens.some((token) => this.locked.has(token))) {
+    const [ids, tokens] = values as [string[], string[]];
+    const claims = ids.map((id, index) => `${id} ${tokens[index]}`);
+    if (claims.some((claim) => this.locked.has(claim))) {
       await this.unlocked();
       if (this.dead) return never;
     }
@@ -66,7 +67,8 @@ class Line {
     } else if (accident !== 'the request is lost') {
       if (accident === 'killed after the commit') this.dead = true;
       const rows = await this.database.query<Row>(name, text, values);
-      for (const row of rows as unknown as SettleRow[]) if (row.answer === 'locked') this.locked.add(row.after);
+      for (const row of rows as unknown as SettleRow[])
+        if (row.answer === 'locked') this.locked.add(claims[row.after - 1]!);
       if (accident === 'none') return rows;
     }
     this.happened.open();

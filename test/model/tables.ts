@@ -53,7 +53,10 @@ const compared = [
 export class TableChecks {
   /** The highest ordinal that a key ever had. */
   private readonly ordinals = new Map<number, bigint>();
-  private readonly tokens = new Map<string, string>();
+  /** What each delivery has, by id, when the tables were looked at last. */
+  private readonly tokens = new Map<string, string | null>();
+  /** Ids and tokens there have been. */
+  private readonly hadTokens = new Set<string>();
 
   /** Every rule that can be read off the tables. */
   check(tables: Tables, model: QueueModel): void {
@@ -80,11 +83,14 @@ export class TableChecks {
     for (const n of numbers) if (this.ordinals.has(n)) this.ordinals.set(n, this.ordinals.get(n)! - by);
   }
 
-  /** A token belongs to one delivery for ever. */
+  /** Tokens never come back: a delivery that no longer has one never has it again. */
   private checkToken({ token, id }: Row): void {
+    if (this.tokens.get(id) === token) return;
+    this.tokens.set(id, token);
     if (token === null) return;
-    must((this.tokens.get(token) ?? id) === id, 'a claim token was given to two deliveries', () => token);
-    this.tokens.set(token, id);
+    const pair = `${id} ${token}`;
+    must(!this.hadTokens.has(pair), 'a claim token came back', () => pair);
+    this.hadTokens.add(pair);
   }
 
   /** Ordinals rise in the order of commits, and none is given out twice, whatever was removed meanwhile. */

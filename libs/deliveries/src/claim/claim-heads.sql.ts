@@ -22,7 +22,8 @@ import { channelPaused, lanePaused } from '../pause/paused';
  * The statement answers with at least one row: without a claim, `id` is null. `more` says that the scan did not reach the
  * end, `released` that it released something: either way, looking again at once is worth while.
  *
- * $1 channel · $2 free slots · $3 lease in ms · $4 cursor, the key after which the scan begins · $5 probes at most
+ * $1 channel · $2 free slots · $3 lease in ms · $4 cursor, the key after which the scan begins · $5 probes at most ·
+ * $6 token
  */
 export const claimHeadsSql = (schema: string): string => `
 WITH RECURSIVE scan AS (
@@ -62,12 +63,12 @@ WITH RECURSIVE scan AS (
    WHERE claim_token IS NOT NULL
 ), claimed AS (
   UPDATE ${schema}.deliveries d
-     SET claim_token = gen_random_uuid(), due_at = head.lease_end, lease_expires_at = head.lease_end,
+     SET claim_token = $6::uuid, due_at = head.lease_end, lease_expires_at = head.lease_end,
          attempts = d.attempts + 1,
          crashes = d.crashes + CASE WHEN head.claim_token IS NULL THEN 0 ELSE 1 END
     FROM head
    WHERE d.id = head.id
-  RETURNING d.id, d.event_id, d.channel, d.destination, d.recipient, d.payload, d.ordering_key, d.lane, d.claim_token, d.attempts,
+  RETURNING d.id, d.event_id, d.channel, d.destination, d.recipient, d.payload, d.ordering_key, d.lane, d.attempts,
             d.attempts_at_retry, d.crashes, date_part('epoch', d.created_at) * 1000 AS created_ms,
             d.retried_at, d.deadline,
             (extract(epoch FROM head.due_at) * 1000000)::float8 AS was_due_us, date_part('epoch', clock_timestamp()) * 1000 AS claimed_ms

@@ -17,7 +17,7 @@ import { unsynced } from './unsynced';
  * null when the scan met none; `ended` says that no lane comes after it.
  *
  * $1 channel · $2 free slots · $3 lease in ms · $4 cursor, the lane after which the scan begins · $5 lanes at most ·
- * $6 lanes with deliveries in flight and $7 how many more each may have · $8 how many any other may have
+ * $6 lanes with deliveries in flight and $7 how many more each may have · $8 how many any other may have · $9 token
  */
 export const claimLanesSql = (schema: string): string => `
 WITH RECURSIVE scan AS (
@@ -55,12 +55,12 @@ WITH RECURSIVE scan AS (
    WHERE claim_token IS NOT NULL
 ), claimed AS (
   UPDATE ${schema}.deliveries d
-     SET claim_token = gen_random_uuid(), due_at = due.lease_end, lease_expires_at = due.lease_end,
+     SET claim_token = $9::uuid, due_at = due.lease_end, lease_expires_at = due.lease_end,
          attempts = d.attempts + 1,
          crashes = d.crashes + CASE WHEN due.claim_token IS NULL THEN 0 ELSE 1 END
     FROM due
    WHERE d.id = due.id
-  RETURNING d.id, d.event_id, d.channel, d.destination, d.recipient, d.payload, d.ordering_key, d.lane, d.claim_token, d.attempts,
+  RETURNING d.id, d.event_id, d.channel, d.destination, d.recipient, d.payload, d.ordering_key, d.lane, d.attempts,
             d.attempts_at_retry, d.crashes, date_part('epoch', d.created_at) * 1000 AS created_ms,
             d.retried_at, d.deadline,
             (extract(epoch FROM due.due_at) * 1000000)::float8 AS was_due_us, date_part('epoch', clock_timestamp()) * 1000 AS claimed_ms

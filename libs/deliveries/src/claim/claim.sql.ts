@@ -16,7 +16,7 @@ import { unsynced } from './unsynced';
  * - A token on a due row is an attempt whose lease ran out: its worker vanished, or is too late. The attempt is written
  *   down as crashed, and the new token makes sure that nothing the old one reports is accepted.
  *
- * $1 channel · $2 free slots · $3 lease in ms · $4 lower bound of due_at in microseconds since 1970
+ * $1 channel · $2 free slots · $3 lease in ms · $4 lower bound of due_at in microseconds since 1970 · $5 token
  */
 export const claimSql = (schema: string): string => `
 WITH due AS MATERIALIZED (
@@ -35,14 +35,13 @@ WITH due AS MATERIALIZED (
    WHERE claim_token IS NOT NULL
 )
 UPDATE ${schema}.deliveries d
-   SET claim_token = gen_random_uuid(), due_at = due.lease_end, lease_expires_at = due.lease_end,
+   SET claim_token = $5::uuid, due_at = due.lease_end, lease_expires_at = due.lease_end,
        attempts = d.attempts + 1,
        crashes = d.crashes + CASE WHEN due.claim_token IS NULL THEN 0 ELSE 1 END
   FROM due
  WHERE d.id = due.id
-RETURNING d.id, d.event_id, d.channel, d.destination, d.recipient, d.payload, d.ordering_key, d.lane, d.claim_token, d.attempts,
-          d.attempts_at_retry, d.crashes, date_part('epoch', d.created_at) * 1000 AS created_ms,
-            d.retried_at, d.deadline,
+RETURNING d.id, d.event_id, d.destination, d.recipient, d.payload, d.attempts, d.attempts_at_retry, d.crashes,
+          date_part('epoch', d.created_at) * 1000 AS created_ms, d.retried_at, d.deadline,
           (extract(epoch FROM due.due_at) * 1000000)::float8 AS was_due_us, date_part('epoch', clock_timestamp()) * 1000 AS claimed_ms`;
 
 /**

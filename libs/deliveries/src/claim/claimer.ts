@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import type { WorkerDatabase } from '../database/worker-database';
-import { claimOf, type Claim, type ClaimRow } from '../delivery/claim';
+import { claimOf, placedClaimOf, type Claim, type ClaimRow, type UnplacedRow } from '../delivery/claim';
 import { claimPaths, type ClaimPath } from '../delivery/claim-path';
 import { claimHeadsSql } from './claim-heads.sql';
 import { claimLanesSql } from './claim-lanes.sql';
@@ -78,13 +79,16 @@ export class Claimer {
   async claim(channel: string, slots: number, lease: number, dueFrom: number): Promise<Claim[]> {
     // Read before the statement leaves: however long the reply takes, the lease is never thought longer than it is.
     const askedAt = performance.now();
-    const rows = await this.database.query<ClaimRow>('deliveries_claim', this.claimText, [
+    const token = randomUUID();
+    const rows = await this.database.query<UnplacedRow>('deliveries_claim', this.claimText, [
       channel,
       slots,
       lease,
       dueFrom,
+      token,
     ]);
-    return rows.map((row) => claimOf(row, askedAt)).toSorted((a, b) => a.wasDueAt - b.wasDueAt);
+    const place = { channel, ordering_key: null, lane: '' };
+    return rows.map((row) => placedClaimOf(row, place, token, askedAt)).toSorted((a, b) => a.wasDueAt - b.wasDueAt);
   }
 
   /**
@@ -99,6 +103,7 @@ export class Claimer {
     limits: LaneLimits,
   ): Promise<ClaimedLanes> {
     const askedAt = performance.now();
+    const token = randomUUID();
     const rows = await this.database.query<LaneRow>('deliveries_claim_lanes', this.claimLanesText, [
       channel,
       slots,
@@ -108,9 +113,10 @@ export class Claimer {
       [...limits.free.keys()],
       [...limits.free.values()],
       limits.others,
+      token,
     ]);
     const { reached, ended } = rows[0]!;
-    return { claims: claimsOf(rows, askedAt), reached: reached ?? undefined, ended };
+    return { claims: claimsOf(rows, token, askedAt), reached: reached ?? undefined, ended };
   }
 
   /** On which paths a claim might find something: never too few. */
@@ -128,13 +134,14 @@ export class Claimer {
   async claimHeads(channel: string, slots: number, lease: number, cursor: KeyCursor): Promise<ClaimedHeads> {
     if (cursor.key === '') cursor.fromStart = true;
     const askedAt = performance.now();
-    const values = [channel, slots, lease, cursor.key, probes];
+    const token = randomUUID();
+    const values = [channel, slots, lease, cursor.key, probes, token];
     const rows = await this.database.query<HeadRow>('deliveries_heads', this.claimHeadsText, values);
     const { more, released, cursor: reached } = rows[0]!;
     // What follows a head that was released is behind the scan.
     if (released) cursor.fromStart = false;
     cursor.key = more && reached !== null ? reached : '';
-    return { claims: claimsOf(rows, askedAt), more: more || !cursor.fromStart };
+    return { claims: claimsOf(rows, token, askedAt), more: more || !cursor.fromStart };
   }
 
   /** Whether the delivery is still this claim's to send. */
@@ -156,5 +163,5 @@ export class Claimer {
   }
 }
 
-const claimsOf = (rows: readonly (ClaimRow | { id: null })[], askedAt: number): Claim[] =>
-  rows.flatMap((row) => (row.id === null ? [] : [claimOf(row, askedAt)]));
+const claimsOf = (rows: readonly (ClaimRow | { id: null })[], token: string, askedAt: number): Claim[] =>
+  rows.flatMap((row) => (row.id === null ? [] : [claimOf(row, token, askedAt)]));

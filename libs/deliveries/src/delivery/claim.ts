@@ -3,7 +3,10 @@ import type { Delivery } from './delivery';
 /** A delivery that this process may send until its lease ends. */
 export interface Claim {
   readonly delivery: Delivery;
-  /** Proves, when the outcome is written, that the delivery is still this claim's. */
+  /**
+   * Proves, together with the delivery's id, that the delivery is still this claim's. Those that were claimed by one statement share
+   * it: a fresh one for each row was a tenth of what a claim cost.
+   */
   readonly token: string;
   /** The number of the attempt that this claim is, from 1. */
   readonly attempt: number;
@@ -19,17 +22,20 @@ export interface Claim {
   readonly wasDueAt: number;
 }
 
-/** A row as every claiming statement returns it. */
-export interface ClaimRow {
+/** Where a delivery stands in the queue. */
+interface Place {
+  readonly channel: string;
+  readonly ordering_key: string | null;
+  readonly lane: string;
+}
+
+/** A row as every claiming statement returns it. Of an unordered delivery without a lane nobody needs to be told its place. */
+export interface UnplacedRow {
   readonly id: string;
   readonly event_id: string;
-  readonly channel: string;
   readonly destination: string;
   readonly recipient: unknown;
   readonly payload: unknown;
-  readonly ordering_key: string | null;
-  readonly lane: string;
-  readonly claim_token: string;
   readonly attempts: number;
   readonly attempts_at_retry: number;
   readonly crashes: number;
@@ -41,23 +47,29 @@ export interface ClaimRow {
   readonly claimed_ms: number;
 }
 
+export type ClaimRow = UnplacedRow & Place;
+
 /** @param askedAt `performance.now()` before the statement left */
-export function claimOf(row: ClaimRow, askedAt: number): Claim {
+export const claimOf = (row: ClaimRow, token: string, askedAt: number): Claim =>
+  placedClaimOf(row, row, token, askedAt);
+
+/** The same of a row that does not tell its place. */
+export function placedClaimOf(row: UnplacedRow, place: Place, token: string, askedAt: number): Claim {
   return {
     delivery: {
       id: row.id,
       eventId: row.event_id,
-      channel: row.channel,
+      channel: place.channel,
       destination: row.destination,
       recipient: row.recipient,
       payload: row.payload,
-      orderingKey: row.ordering_key,
-      lane: row.lane === '' ? null : row.lane,
+      orderingKey: place.ordering_key,
+      lane: place.lane === '' ? null : place.lane,
       createdAt: new Date(row.created_ms),
       retriedAt: row.retried_at,
       deadline: row.deadline,
     },
-    token: row.claim_token,
+    token,
     attempt: row.attempts,
     attemptSinceRetry: row.attempts - row.attempts_at_retry,
     crashes: row.crashes,

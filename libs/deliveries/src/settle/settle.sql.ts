@@ -29,13 +29,13 @@ import { channelPaused, lanePaused } from '../pause/paused';
  *
  * $1 ids · $2 tokens · $3 statuses · $4 ms until due again, null unless pending · $5 outcomes of attempts and $6 their
  * errors, null where an attempt needs no row · $7 when the attempts started · $8 ms of lease for the chain, null for none ·
- * $9 whether the channel of an ordered delivery has not returned
+ * $9 whether the channel of an ordered delivery has not returned · $10 token for what the chain claims
  */
 export const settleSql = (schema: string): string => `
 WITH outcome AS (
   SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::float8[], $5::text[], $6::text[], $7::timestamptz[],
-                       $8::float8[], $9::boolean[])
-             AS o (id, token, status, due_in, attempt_outcome, error, started_at, chain_lease, still_sending)
+                       $8::float8[], $9::boolean[]) WITH ORDINALITY
+             AS o (id, token, status, due_in, attempt_outcome, error, started_at, chain_lease, still_sending, n)
 ), held AS MATERIALIZED (
   SELECT o.*
     FROM ${schema}.deliveries d JOIN outcome o ON o.id = d.id AND o.token = d.claim_token
@@ -52,13 +52,13 @@ WITH outcome AS (
          claim_token = NULL, lease_expires_at = CASE WHEN h.still_sending THEN d.lease_expires_at END
     FROM held h
    WHERE d.id = h.id AND d.claim_token = h.token
-  RETURNING d.id, d.attempts, d.channel, d.ordering_key, d.ordinal, d.status, h.token, h.attempt_outcome, h.error,
+  RETURNING d.id, d.attempts, d.channel, d.ordering_key, d.ordinal, d.status, h.n, h.attempt_outcome, h.error,
             h.started_at, h.chain_lease
 ), attempt AS (
   INSERT INTO ${schema}.delivery_attempts (delivery_id, number, started_at, ended_at, outcome, error)
   SELECT id, attempts, started_at, clock_timestamp(), attempt_outcome, error FROM settled WHERE attempt_outcome IS NOT NULL
 ), candidate AS MATERIALIZED (
-  SELECT n.id, s.token AS after, s.chain_lease
+  SELECT n.id, s.n AS after, s.chain_lease
     FROM settled s CROSS JOIN LATERAL (
       SELECT d.id, d.status, d.due_at, d.claim_token, d.crashes, d.lane
         FROM ${schema}.deliveries d
@@ -76,37 +76,37 @@ WITH outcome AS (
      FOR UPDATE OF d SKIP LOCKED
 ), next AS (
   UPDATE ${schema}.deliveries d
-     SET claim_token = gen_random_uuid(), due_at = f.lease_end, lease_expires_at = f.lease_end, attempts = d.attempts + 1
+     SET claim_token = $10::uuid, due_at = f.lease_end, lease_expires_at = f.lease_end, attempts = d.attempts + 1
     FROM follower f
    WHERE d.id = f.id
-  RETURNING f.after, d.id, d.event_id, d.channel, d.destination, d.recipient, d.payload, d.ordering_key, d.lane,
-            d.claim_token, d.attempts, d.attempts_at_retry, d.crashes, date_part('epoch', d.created_at) * 1000 AS created_ms,
+  RETURNING f.after::integer, d.id, d.event_id, d.channel, d.destination, d.recipient, d.payload, d.ordering_key, d.lane,
+            d.attempts, d.attempts_at_retry, d.crashes, date_part('epoch', d.created_at) * 1000 AS created_ms,
             d.retried_at, d.deadline,
             (extract(epoch FROM f.due_at) * 1000000)::float8 AS was_due_us, date_part('epoch', clock_timestamp()) * 1000 AS claimed_ms
 )
 SELECT 'settled' AS answer, next.* FROM next
  UNION ALL
-SELECT 'settled', token, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-       NULL
+SELECT 'settled', n::integer, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
   FROM settled
- WHERE token NOT IN (SELECT after FROM next)
+ WHERE n NOT IN (SELECT after FROM next)
  UNION ALL
 SELECT CASE (SELECT count(*) FROM ${schema}.deliveries d WHERE d.id = o.id AND d.claim_token = o.token)
             WHEN 0 THEN 'gone' ELSE 'locked' END,
-       token, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+       n::integer, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
   FROM outcome o
- WHERE token NOT IN (SELECT token FROM settled)`;
+ WHERE n NOT IN (SELECT n FROM settled)`;
 
 /**
  * The same for a batch of plain successes, which most batches are: nothing to write beside the row, and no key to go on with.
- * A quarter cheaper. Answers with the tokens that it settled; of the others the statement above knows more.
+ * A quarter cheaper. Answers with the places in the batch, from 1, of those that it settled; of the others the statement above knows more.
  *
  * $1 ids · $2 tokens
  */
 export const settleSuccessesSql = (schema: string): string => `
 WITH held AS MATERIALIZED (
-  SELECT d.id, o.token
-    FROM ${schema}.deliveries d JOIN unnest($1::uuid[], $2::uuid[]) AS o (id, token) ON o.id = d.id AND o.token = d.claim_token
+  SELECT d.id, o.token, o.n
+    FROM ${schema}.deliveries d JOIN unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS o (id, token, n)
+      ON o.id = d.id AND o.token = d.claim_token
    ORDER BY d.id
      FOR UPDATE OF d SKIP LOCKED
 )
@@ -114,7 +114,7 @@ UPDATE ${schema}.deliveries d
    SET status = 'succeeded', settled_at = clock_timestamp(), last_error = NULL, claim_token = NULL, lease_expires_at = NULL
   FROM held h
  WHERE d.id = h.id AND d.claim_token = h.token
-RETURNING h.token`;
+RETURNING h.n::integer`;
 
 /**
  * Whether the outcome of an attempt was written before the connection broke. A plain success is the end of its delivery;

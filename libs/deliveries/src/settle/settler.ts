@@ -1,4 +1,5 @@
 import { Logger } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { codeOf, isOutage, type WorkerDatabase } from '../database/worker-database';
 import { claimOf, type Claim, type ClaimRow } from '../delivery/claim';
@@ -131,22 +132,21 @@ export class Settler {
   /** @returns those that it did not settle */
   private async writeSuccesses(batch: Entry[]): Promise<Entry[]> {
     const values = [batch.map(({ id }) => id), batch.map(({ token }) => token)];
-    const rows = await this.database.query<{ token: string }>(
-      'deliveries_settle_successes',
-      this.successesText,
-      values,
-    );
+    const rows = await this.database.query<{ n: number }>('deliveries_settle_successes', this.successesText, values);
     this.pause = 0;
-    const settled = new Set(rows.map(({ token }) => token));
-    for (const entry of batch) if (settled.has(entry.token)) entry.done('settled');
-    return batch.filter(({ token }) => !settled.has(token));
+    const settled = new Set(rows.map(({ n }) => batch[n - 1]!));
+    for (const entry of settled) entry.done('settled');
+    return settled.size === batch.length ? [] : batch.filter((entry) => !settled.has(entry));
   }
 
   private async ask(batch: readonly OutcomeToWrite[]): Promise<SettleAnswer[]> {
     const askedAt = performance.now();
-    const rows = await this.database.query<SettleRow>('deliveries_settle', this.text, settleParameters(batch));
-    const answers = new Map(rows.map((row) => [row.after, answerOf(row, askedAt)]));
-    return batch.map((entry) => answers.get(entry.token)!);
+    const chainToken = randomUUID();
+    const values = settleParameters(batch, chainToken);
+    const rows = await this.database.query<SettleRow>('deliveries_settle', this.text, values);
+    const answers: SettleAnswer[] = [];
+    for (const row of rows) answers[row.after - 1] = answerOf(row, chainToken, askedAt);
+    return answers;
   }
 
   private take(entry: Entry, { answer, next }: SettleAnswer, lockedFor: number): void {
@@ -214,17 +214,20 @@ export class Settler {
 const isPlainSuccess = ({ settlement, chainLease, stillSending }: Entry): boolean =>
   settlement.status === 'succeeded' && !settlement.attempt && chainLease === undefined && !stillSending;
 
-/** A row of the settle statement: one for each outcome, and in it, where one was claimed, the next delivery of the key. */
-export type SettleRow = { after: string; answer: SettleAnswer['answer'] } & (ClaimRow | { id: null });
+/** A row of the settle statement: one for each outcome, by its place from 1, and in it, where one was claimed, the next delivery of the key. */
+export type SettleRow = { after: number; answer: SettleAnswer['answer'] } & (ClaimRow | { id: null });
 
 /** @param askedAt `performance.now()` before the statement left */
-export const answerOf = (row: SettleRow, askedAt: number): SettleAnswer => ({
+export const answerOf = (row: SettleRow, chainToken: string, askedAt: number): SettleAnswer => ({
   answer: row.answer,
-  next: row.id === null ? undefined : claimOf(row, askedAt),
+  next: row.id === null ? undefined : claimOf(row, chainToken, askedAt),
 });
 
-/** The parameters of the settle statement for a batch. */
-export function settleParameters(batch: readonly OutcomeToWrite[]): unknown[] {
+/**
+ * The parameters of the settle statement for a batch.
+ * @param chainToken for what is claimed after those that were settled
+ */
+export function settleParameters(batch: readonly OutcomeToWrite[], chainToken: string): unknown[] {
   return [
     batch.map((entry) => entry.id),
     batch.map((entry) => entry.token),
@@ -235,6 +238,7 @@ export function settleParameters(batch: readonly OutcomeToWrite[]): unknown[] {
     batch.map((entry) => (entry.settlement.attempt ? new Date(entry.startedAt) : null)),
     batch.map((entry) => entry.chainLease ?? null),
     batch.map((entry) => entry.stillSending ?? false),
+    chainToken,
   ];
 }
 

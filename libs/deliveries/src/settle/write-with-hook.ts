@@ -1,4 +1,5 @@
 import { Logger } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
 import type { DataSource, EntityManager } from 'typeorm';
 import { codeOf } from '../database/worker-database';
 import { answerOf, settleParameters, type OutcomeToWrite, type SettleAnswer, type SettleRow } from './settler';
@@ -24,9 +25,10 @@ export class HookedWrite {
   write(text: string, outcome: OutcomeToWrite): Promise<SettleAnswer> {
     return this.dataSource.transaction('READ COMMITTED', async (tx) => {
       const askedAt = performance.now();
-      const [row] = await tx.query<[SettleRow]>(text, settleParameters([outcome]));
+      const token = randomUUID();
+      const [row] = await tx.query<[SettleRow]>(text, settleParameters([outcome], token));
       if (row.answer === 'settled' && this.tries < hookTries) await this.callHook(tx, outcome);
-      return answerOf(row, askedAt);
+      return answerOf(row, token, askedAt);
     });
   }
 
