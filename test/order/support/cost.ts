@@ -35,7 +35,7 @@ export interface Meter {
 }
 
 const lease = 60_000;
-const token = '00000000-0000-4000-8000-000000000001';
+const anyToken = '00000000-0000-4000-8000-000000000001';
 
 export async function meter(): Promise<Meter> {
   const database = await createTestDatabase();
@@ -81,12 +81,12 @@ export async function meter(): Promise<Meter> {
 
   return {
     database,
-    claim: (slots) => measure(`deliveries_claim('parcels', ${slots}, ${lease}, 0, '${token}')`),
+    claim: (slots) => measure(`deliveries_claim('parcels', ${slots}, ${lease}, 0, '${anyToken}')`),
     heads: (slots, cursor = '') =>
-      measure(`deliveries_heads('parcels', ${slots}, ${lease}, '${cursor}', 1000, '${token}')`),
+      measure(`deliveries_heads('parcels', ${slots}, ${lease}, '${cursor}', 1000, '${anyToken}')`),
     lanes: (slots, busy) =>
       measure(
-        `deliveries_claim_lanes('parcels', ${slots}, ${lease}, '', 1000, ARRAY['${busy}']::text[], ARRAY[0]::integer[], 2, '${token}')`,
+        `deliveries_claim_lanes('parcels', ${slots}, ${lease}, '', 1000, ARRAY['${busy}']::text[], ARRAY[0]::integer[], 2, '${anyToken}')`,
       ),
     settle: async () => {
       const claimed = await database.query<{ id: string; token: string }>(
@@ -97,7 +97,7 @@ export async function meter(): Promise<Meter> {
       return measure(`deliveries_settle(${list(({ id }) => `'${id}'`, 'uuid')}, ${list(({ token }) => `'${token}'`, 'uuid')},
         ${list(() => `'succeeded'`, 'text')}, ${list(() => 'NULL', 'float8')}, ${list(() => 'NULL', 'text')},
         ${list(() => 'NULL', 'text')}, ${list(() => 'NULL', 'timestamptz')}, ${list(() => String(lease), 'float8')},
-        ${list(() => 'false', 'boolean')}, '${token}')`);
+        ${list(() => 'false', 'boolean')}, '${anyToken}')`);
     },
     // From the sixth run on PostgreSQL may keep one plan for all parameters.
     planNow: async () => {
