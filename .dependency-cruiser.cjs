@@ -48,6 +48,7 @@ module.exports = {
     libraries('webhooks', ['deliveries', 'outbound-http']),
     libraries('backchannel-logout', ['deliveries', 'outbound-http']),
     libraries('email', ['deliveries']),
+    libraries('testing', ['deliveries']),
     rooms('delivery', []),
     rooms('order', ['delivery']),
     rooms('channel', ['delivery']),
@@ -80,6 +81,8 @@ module.exports = {
     rooms('relay', ['compose'], 'email'),
     rooms('channel', ['compose', 'relay'], 'email'),
     rooms('health', ['relay'], 'email'),
+    rooms('receiver', [], 'testing'),
+    rooms('contract', ['receiver'], 'testing'),
   ],
   options: {
     tsConfig: { fileName: 'tsconfig.json' },

@@ -6,11 +6,12 @@ import { dirname, join, resolve } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import { optionDefaults } from 'nest-deliveries';
 import { checkTemplateFolder, emailOptionDefaults } from 'nest-deliveries/email';
+import { contractRules } from 'nest-deliveries/testing';
 import { channelSettingNames } from '../../libs/deliveries/src/deliveries.options';
 import packageJson from '../../package.json';
 import { until } from '../faults/support/facts';
 import { createTestDatabase } from '../support/test-database';
-import { endOf, spawnTs } from '../support/ts-child';
+import { endOf, runTs, spawnTs } from '../support/ts-child';
 import { messageKinds } from './email/message-kinds';
 
 const root = resolve(__dirname, '../..');
@@ -73,6 +74,11 @@ test('the table of the email module’s options says what the code does', () => 
   const plain = (rows: (string | undefined)[][]): unknown =>
     rows.map((row) => row.map((cell) => cell!.replaceAll('`', '')));
   expect(plain(documented)).toEqual(plain(code));
+});
+
+test('the table of the contract says what its rules say', () => {
+  const documented = table('docs/testing.md', 'contract').map(([name, rule]) => [name!.replaceAll('`', ''), rule]);
+  expect(documented).toEqual(Object.entries(contractRules));
 });
 
 test('the table of channel settings names all of them', () => {
@@ -156,6 +162,20 @@ test('the README’s application delivers, and ends in order', async () => {
     crm.close();
     await database.drop();
   }
+});
+
+test('the code of the page on testing is that of a test', () => {
+  expect(namedCode('docs/testing.md')).toEqual([['welcome.test.ts', read('test/docs/testing/welcome.test.ts')]]);
+});
+
+test('the test of the page on testing is run by a runner of its own, and passes', async () => {
+  const database = await createTestDatabase({ empty: true });
+  const env = { DATABASE_URL: database.url, NODE_ENV: undefined };
+  const { code, stdout } = await runTs('test/docs/testing/welcome.test.ts', { env });
+  await database.drop();
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^(#|ℹ) fail 0$/m) as string });
+  // Three of its own, and the contract but for the secrets, of which the channel has none.
+  expect(stdout).toMatch(new RegExp(`^(#|ℹ) pass ${3 + Object.keys(contractRules).length - 1}$`, 'm'));
 });
 
 test('CI runs the test command that stands on the README’s first screen, and nothing else', () => {

@@ -13,6 +13,7 @@ export type { DeliveryDraft } from './delivery/draft';
 
 // Write a channel
 export {
+  channelOptionsOf,
   DeliveryChannel,
   type ChannelHandler,
   type ChannelSettings,
@@ -24,6 +25,7 @@ export {
 } from './channel/channel.decorator';
 export type { Attempt, Delivery } from './delivery/delivery';
 export { failed, retry, skipped, succeeded, type Outcome, type RetryAfter } from './delivery/outcome';
+export { kindPattern, unnamedKind } from './delivery/kind';
 export { AttemptAbortedError } from './send/attempt-in-flight';
 export { ChannelPauses } from './pause/channel-pauses';
 export { RuntimeChannel, RuntimeChannels, type RuntimeHandler } from './runtime-channels';

@@ -1,5 +1,6 @@
 import {
   DeliveryChannel,
+  failed,
   retry,
   succeeded,
   type Attempt,
@@ -28,6 +29,11 @@ export class WelcomeChannel implements ChannelHandler<Welcome> {
       signal: attempt.signal,
     });
     await response.body?.cancel();
-    return response.ok ? succeeded() : retry(response.status);
+    if (response.ok) return succeeded();
+    // What is busy or broken is tried again, for a day; what says no will not say yes.
+    const mayPass = response.status === 429 || response.status >= 500;
+    return mayPass
+      ? retry(response.status, { retryAfter: response.headers.get('retry-after') ?? undefined })
+      : failed(response.status);
   }
 }

@@ -11,6 +11,7 @@ export class LaneHolds {
   private readonly text: string;
   /** When each hold ends, by `performance.now()`. */
   private readonly until = new Map<string, number>();
+  private readonly writing = new Set<Promise<unknown>>();
 
   constructor(
     private readonly database: WorkerDatabase,
@@ -27,7 +28,16 @@ export class LaneHolds {
     for (const [held, end] of this.until) if (end <= now) this.until.delete(held);
     this.until.set(key, now + ms);
     // A hold that PostgreSQL could not take is asked for again by the receiver's next answer, and logged with the outage.
-    this.database.query('deliveries_hold_lane', this.text, [channel, lane, ms]).catch(() => undefined);
+    const write: Promise<unknown> = this.database
+      .query('deliveries_hold_lane', this.text, [channel, lane, ms])
+      .catch(() => undefined)
+      .finally(() => this.writing.delete(write));
+    this.writing.add(write);
+  }
+
+  /** Resolves when every hold of this process is committed, or could not be. */
+  async written(): Promise<void> {
+    await Promise.all(this.writing);
   }
 
   /** The lanes of a channel that this process knows to be held. */

@@ -1,4 +1,4 @@
-import { Logger, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { Logger, type BeforeApplicationShutdown, type OnApplicationBootstrap, type Type } from '@nestjs/common';
 import type { SchedulerRegistry } from '@nestjs/schedule';
 import type { DataSource } from 'typeorm';
 import { Claimer } from '../claim/claimer';
@@ -36,6 +36,7 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
   private readonly holds: LaneHolds;
   private readonly deliverClaim: DeliverClaim;
   private started = false;
+  private manual = false;
   private readonly openedEarly = new Set<Channel>();
   private listening = false;
   private stopping: Promise<void> | undefined;
@@ -92,27 +93,75 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
    * the workers. The one that has been due longest, of those without a lane first; never one that has an ordering key.
    * @returns undefined when none is due, or the application stops
    */
-  async sendNext(channel: Channel): Promise<DeliveredByHand | undefined> {
+  sendNext(channel: Channel): Promise<DeliveredByHand | undefined> {
+    return this.sendOne(channel, () => this.claimOne(channel));
+  }
+
+  /**
+   * From now on no worker starts: nothing is sent but by {@link sendDue}. To be called before the application has started, for
+   * tests that decide themselves what happens when.
+   */
+  byHand(): void {
+    this.manual = true;
+  }
+
+  /**
+   * Claims a due delivery, with an ordering key or without, sends it, and waits until its outcome is written: in the place of
+   * workers.
+   * @param channelClass whose deliveries; default: those of every channel of this process, the first that has one
+   * @returns undefined when none is due, or the application stops
+   * @throws UnknownChannelError
+   */
+  async sendDue(channelClass?: Type): Promise<DeliveredByHand | undefined> {
+    const channels = channelClass ? [this.channels.of(channelClass)] : this.channels.all();
+    // A receiver that asked for quiet is left alone by the row that says so, and not by what this process remembers: a test
+    // moves the row.
+    await this.holds.written();
+    for (const channel of channels) {
+      const delivered = await this.sendOne(
+        channel,
+        async () => (await this.claimOne(channel, [])) ?? (await this.claimHead(channel)),
+      );
+      if (delivered) return delivered;
+    }
+    return undefined;
+  }
+
+  private async sendOne(
+    channel: Channel,
+    claimIt: () => Promise<Claim | undefined>,
+  ): Promise<DeliveredByHand | undefined> {
     if (this.stopping) return undefined;
     this.gate.enter();
     try {
-      const claim = await this.claimOne(channel);
+      const claim = await claimIt();
       return claim && (await this.deliverClaim.deliverByHand(channel, claim));
     } finally {
       this.gate.leave();
     }
   }
 
-  private async claimOne({ name, lease }: Channel): Promise<Claim | undefined> {
+  private async claimOne(
+    { name, lease }: Channel,
+    heldLanes: readonly string[] = this.holds.heldOf(name),
+  ): Promise<Claim | undefined> {
     const [plain] = await this.claimer.claim(name, 1, lease, 0);
     if (plain) return plain;
-    const held = new Map([...this.holds.heldOf(name)].map((lane) => [lane, 0]));
+    const held = new Map(heldLanes.map((lane) => [lane, 0]));
     const { claims } = await this.claimer.claimLanes(name, 1, lease, '', { free: held, others: 1 });
     return claims[0];
   }
 
+  private async claimHead({ name, lease }: Channel): Promise<Claim | undefined> {
+    const cursor = { key: '', fromStart: true };
+    for (;;) {
+      const { claims, more } = await this.claimer.claimHeads(name, 1, lease, cursor);
+      if (claims[0] || !more) return claims[0];
+    }
+  }
+
   private startChannel(channel: Channel): void {
-    if (channel.workers === 0 || this.stopping) return;
+    if (channel.workers === 0 || this.manual || this.stopping) return;
     const lanes = new LaneClaim(channel, this.claimer, this.holds);
     for (let count = 0; count < channel.workers; count += 1) {
       const onFull = (): void => this.wakeOthers(channel.name);

@@ -1,0 +1,73 @@
+import { milliseconds, type Duration } from 'nest-deliveries';
+import type { DataSource } from 'typeorm';
+
+interface TimeColumns {
+  readonly table: string;
+  readonly columns: string[];
+}
+
+/**
+ * Lets time pass for the queue by moving its rows into the past: when they were recorded, are due, expire, were leased, paused
+ * and settled. Every age and due time is then as it would be later, for all processes, while the clocks of the machine, of
+ * PostgreSQL and of timers stay as they are. Tables of the host are not touched.
+ */
+export class TestClock {
+  private readonly schema: string;
+
+  /** @param schema of the queue's tables, quoted */
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly quotedSchema: string,
+  ) {
+    this.schema = quotedSchema.slice(1, -1);
+  }
+
+  /**
+   * @param by milliseconds, or a string such as `'1h'`
+   * @throws RangeError when it is not a positive duration
+   */
+  async advance(by: Duration): Promise<void> {
+    const ms = positive(by);
+    await this.dataSource.transaction('READ COMMITTED', async (tx) => {
+      for (const { table, columns } of await this.timeColumns()) {
+        const moved = columns.map((column) => `"${column}" = "${column}" - $1::float8 * interval '1 ms'`).join(', ');
+        await tx.query(`UPDATE ${this.quotedSchema}."${table}" SET ${moved}`, [ms]);
+      }
+    });
+  }
+
+  /**
+   * How long it is, in ms, until something can go on that waits for its time: a delivery that becomes due, a pause or a lease
+   * that ends. Undefined when nothing is pending that waits.
+   */
+  async untilNext(): Promise<number | undefined> {
+    const [next] = await this.dataSource.query<{ ms: number | null }[]>(
+      `SELECT ceil(extract(epoch FROM min(moment) - clock_timestamp()) * 1000)::float8 AS ms
+         FROM (SELECT due_at AS moment FROM ${this.quotedSchema}.deliveries WHERE status = 'pending'
+               UNION ALL SELECT lease_expires_at FROM ${this.quotedSchema}.deliveries WHERE ordering_key IS NOT NULL
+               UNION ALL SELECT until FROM ${this.quotedSchema}.delivery_pauses) AS moments
+        WHERE moment > clock_timestamp() AND EXISTS (SELECT FROM ${this.quotedSchema}.deliveries WHERE status = 'pending')`,
+    );
+    return next?.ms == null ? undefined : Math.max(1, next.ms);
+  }
+
+  /** Of every table of the schema, so that those of libraries beside the queue are moved along. */
+  private async timeColumns(): Promise<TimeColumns[]> {
+    return this.dataSource.query<TimeColumns[]>(
+      `SELECT c.table_name AS "table", array_agg(c.column_name::text) AS columns
+         FROM information_schema.columns c JOIN information_schema.tables t USING (table_schema, table_name)
+        WHERE c.table_schema = $1 AND t.table_type = 'BASE TABLE' AND c.data_type = 'timestamp with time zone'
+        GROUP BY c.table_name ORDER BY c.table_name`,
+      [this.schema],
+    );
+  }
+}
+
+/** @throws RangeError */
+export function positive(duration: Duration): number {
+  const ms = milliseconds(duration);
+  if (ms !== undefined && ms > 0) return ms;
+  throw new RangeError(
+    `A time to pass must be above 0, in milliseconds or as a string such as '1h'; got ${JSON.stringify(duration)}.`,
+  );
+}
