@@ -45,10 +45,12 @@ export interface SettleAnswer {
   readonly next?: Claim | undefined;
 }
 
-interface Entry extends OutcomeToWrite {
+/** An outcome that is not written yet. Thousands are, so that nothing is made for each that can be made for all. */
+interface Entry {
+  readonly outcome: OutcomeToWrite;
+  readonly onSettled: (settled: Settled) => void;
   /** The connection broke during a write that may have been committed all the same. */
   uncertain: boolean;
-  done(result: SettleResult, next?: Claim): void;
 }
 
 const batchSize = 1_000;
@@ -94,17 +96,19 @@ export class Settler {
   /** @param onSettled called once, when it is written, lost or given up */
   settle(outcome: OutcomeToWrite, onSettled: (settled: Settled) => void): void {
     this.open += 1;
-    const done = (result: SettleResult, next?: Claim): void => {
-      this.open -= 1;
-      onSettled({ result, next });
-      if (this.open <= backlogLimit) for (const go of this.waitingForRoom.splice(0)) go();
-    };
-    const entry: Entry = { ...outcome, uncertain: false, done };
+    const entry: Entry = { outcome, onSettled, uncertain: false };
     if (outcome.withHook) void this.writeAlone(entry, 0);
     else {
       this.queue.push(entry);
       if (!this.writing) void this.writeQueue();
     }
+  }
+
+  private done({ onSettled }: Entry, result: SettleResult, next?: Claim): void {
+    this.open -= 1;
+    onSettled({ result, next });
+    if (this.waitingForRoom.length > 0 && this.open <= backlogLimit)
+      for (const go of this.waitingForRoom.splice(0)) go();
   }
 
   private async writeQueue(): Promise<void> {
@@ -119,7 +123,7 @@ export class Settler {
     try {
       if (batch.every(isPlainSuccess)) batch = await this.writeSuccesses(batch);
       if (batch.length === 0) return;
-      const answers = await this.ask(batch);
+      const answers = await this.ask(batch.map(({ outcome }) => outcome));
       this.pause = 0;
       batch.forEach((entry, index) => this.take(entry, answers[index]!, 0));
     } catch (error) {
@@ -131,11 +135,11 @@ export class Settler {
 
   /** @returns those that it did not settle */
   private async writeSuccesses(batch: Entry[]): Promise<Entry[]> {
-    const values = [batch.map(({ id }) => id), batch.map(({ token }) => token)];
+    const values = [batch.map(({ outcome }) => outcome.id), batch.map(({ outcome }) => outcome.token)];
     const rows = await this.database.query<{ n: number }>('deliveries_settle_successes', this.successesText, values);
     this.pause = 0;
     const settled = new Set(rows.map(({ n }) => batch[n - 1]!));
-    for (const entry of settled) entry.done('settled');
+    for (const entry of settled) this.done(entry, 'settled');
     return settled.size === batch.length ? [] : batch.filter((entry) => !settled.has(entry));
   }
 
@@ -150,10 +154,10 @@ export class Settler {
   }
 
   private take(entry: Entry, { answer, next }: SettleAnswer, lockedFor: number): void {
-    if (answer === 'settled') entry.done('settled', next);
+    if (answer === 'settled') this.done(entry, 'settled', next);
     else if (answer === 'locked') void this.writeAlone(entry, Math.min(500, 20 + lockedFor * 2));
     else if (entry.uncertain) void this.lookUp(entry);
-    else entry.done('lost');
+    else this.done(entry, 'lost');
   }
 
   /** Tries one outcome by itself, without holding a connection while it waits. */
@@ -163,7 +167,10 @@ export class Settler {
       await sleep(delay, undefined, { ref: false });
     }
     try {
-      const answer = entry.withHook ? await entry.withHook.write(this.text, entry) : (await this.ask([entry]))[0]!;
+      const { outcome } = entry;
+      const answer = outcome.withHook
+        ? await outcome.withHook.write(this.text, outcome)
+        : (await this.ask([outcome]))[0]!;
       this.take(entry, answer, delay);
     } catch (error) {
       if (isOutage(error)) entry.uncertain = true;
@@ -187,23 +194,23 @@ export class Settler {
   }
 
   private isTooLate(entry: Entry, wait: number): boolean {
-    return this.closed || performance.now() + wait > entry.giveUpAt;
+    return this.closed || performance.now() + wait > entry.outcome.giveUpAt;
   }
 
   private giveUp(entry: Entry, reason: string): void {
     this.logger.error(
-      `The outcome of delivery ${entry.id}, attempt ${entry.attempt}, could not be recorded (${reason}); its lease ends and it is sent again.`,
+      `The outcome of delivery ${entry.outcome.id}, attempt ${entry.outcome.attempt}, could not be recorded (${reason}); its lease ends and it is sent again.`,
     );
-    entry.done('unrecorded');
+    this.done(entry, 'unrecorded');
   }
 
   /** The token is gone after a write whose reply never came: it may be gone because that write was committed. */
   private async lookUp(entry: Entry): Promise<void> {
-    const { attempt } = entry.settlement;
+    const { id, attempt: number, settlement } = entry.outcome;
     try {
-      const values = [entry.id, entry.attempt, attempt?.outcome ?? null, attempt?.error ?? null];
+      const values = [id, number, settlement.attempt?.outcome ?? null, settlement.attempt?.error ?? null];
       const [row] = await this.database.query<{ wrote: boolean }>('deliveries_wrote_before', this.wroteBefore, values);
-      entry.done(row?.wrote ? 'settled' : 'lost');
+      this.done(entry, row?.wrote ? 'settled' : 'lost');
     } catch {
       // The write, which asks about the token again, is tried in the place of the question.
       await this.writeAlone(entry, 100);
@@ -211,7 +218,7 @@ export class Settler {
   }
 }
 
-const isPlainSuccess = ({ settlement, chainLease, stillSending }: Entry): boolean =>
+const isPlainSuccess = ({ outcome: { settlement, chainLease, stillSending } }: Entry): boolean =>
   settlement.status === 'succeeded' && !settlement.attempt && chainLease === undefined && !stillSending;
 
 /** A row of the settle statement: one for each outcome, by its place from 1, and in it, where one was claimed, the next delivery of the key. */

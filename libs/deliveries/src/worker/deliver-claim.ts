@@ -63,7 +63,8 @@ export class DeliverClaim {
   async deliver(channel: Channel, claim: Claim): Promise<void> {
     this.sending.begin();
     try {
-      await this.deliverInTurn(channel, claim);
+      if (claim.delivery.orderingKey === null) await this.sendAndSettle(channel, claim, false);
+      else await this.deliverInTurn(channel, claim);
     } finally {
       this.sending.end();
     }
@@ -100,7 +101,7 @@ export class DeliverClaim {
     const until = performance.now() + chainFor;
     let claim: Claim | undefined = first;
     while (claim) {
-      const chain = claim.delivery.orderingKey !== null && performance.now() < until && !this.stopping;
+      const chain = performance.now() < until && !this.stopping;
       claim = await this.sendAndSettle(channel, claim, chain);
       if (claim && this.stopping) {
         await this.claimer.giveBack([claim], (given) => given.wasDueAt).catch(() => undefined);
