@@ -10,7 +10,7 @@ export interface Arguments {
   readonly json: boolean;
   readonly profile: boolean;
   readonly docs: boolean;
-  /** A file with an earlier result, which is shown in the place of a new one. */
+  /** Files with earlier results, with commas between them, which are shown in the place of a new one. */
   readonly from: string | undefined;
   readonly help: boolean;
 }
@@ -65,7 +65,7 @@ names (databases bench_… are made there and dropped). Ends with 0 when it ran,
   --json           the result as JSON
   --profile        a CPU profile of our drain as well
   --docs           writes docs/performance.md and its curves from the result; with a profile
-  --from file      takes the result of an earlier run (.data/bench-results holds them) in the place of a new one
+  --from a,b       takes the results of earlier runs (.data/bench-results holds them) in the place of a new one
 
 Parts:
 ${parts.map(({ name, about }) => `  ${name.padEnd(16)} ${about}`).join('\n')}

@@ -70,7 +70,28 @@ async function measure({ names, quick, rounds, profile }: Arguments): Promise<Re
   return result;
 }
 
-const read = (file: string): Result => JSON.parse(readFileSync(file, 'utf8')) as Result;
+const read = (files: string): Result =>
+  files
+    .split(',')
+    .map((file) => JSON.parse(readFileSync(file, 'utf8')) as Result)
+    .reduce(joined);
+
+/** Parts that ran one after the other, on the machine and the server that the first one tells of. */
+function joined(first: Result, second: Result): Result {
+  const ratios = { ...first.ratios, ...second.ratios };
+  const measured = [...first.measured, ...second.measured];
+  return {
+    ...first,
+    command: `${first.command} && ${second.command}`,
+    seconds: first.seconds + second.seconds,
+    parts: [...first.parts, ...second.parts],
+    ratios,
+    missed: missedOf(ratios),
+    others: othersOf(measured),
+    measured,
+    profile: first.profile ?? second.profile,
+  };
+}
 
 function progress(line: string): void {
   process.stderr.write(`${new Date().toISOString().slice(11, 19)}  ${line}\n`);

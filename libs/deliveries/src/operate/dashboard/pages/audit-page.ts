@@ -1,7 +1,7 @@
 import type { AuditEvent, AuditFilter, AuditPage } from '../../audit/audit-view';
 import { auditHref, deliveryHref, listHref } from './links';
 import type { Page } from './page';
-import { timeView } from './words';
+import { exactText, timeView } from './words';
 
 const types = {
   delivery_retried: 'Retried a delivery',
@@ -67,8 +67,16 @@ function rowOf({ id, type, actor, occurredAt, deliveryId, payload }: AuditEvent,
 function detailsText(about: Record<string, unknown>): string {
   const parts = Object.entries(about)
     .filter(([, value]) => value !== null && value !== false && value !== 0 && typeof value !== 'object')
-    .map(([key, value]) => (value === true ? wordsOf(key) : `${wordsOf(key)} ${String(value)}`));
+    .map(([key, value]) => (value === true ? wordsOf(key) : `${wordsOf(key)} ${valueText(value)}`));
   return parts.length > 0 ? parts.join(', ') : '–';
+}
+
+/** An instant, as JSON has it, as pages show instants. */
+function valueText(value: unknown): string {
+  const text = String(value);
+  const at = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : NaN;
+  // A lane may be named like anything.
+  return Number.isNaN(at) ? text : exactText(new Date(at));
 }
 
 /** `restartedBehind` as `restarted behind`. */

@@ -16,5 +16,4 @@ export const frameOf = (page: Page, assets: Assets, { root, token }: { root: str
   nav: entries.map(({ nav, href, label }) => ({ href, label, current: nav === page.nav })),
   live: page.live ?? false,
   notice: page.notice,
-  countedTo: '10,000',
 });
