@@ -93,6 +93,14 @@ export function testCosts({ waiting, keys, behindFailed, scheduled }: Sizes): vo
         await readyUnordered(10)(at);
       },
     ],
+    [`the claim of 10 among ${scheduled} that are due`, 10, claim, readyUnordered(10), readyUnordered(scheduled)],
+    [
+      `the claim of 2 of a lane in which ${scheduled} are due`,
+      2,
+      lanes,
+      ({ database }) => insertUnordered(database, 10, { lane: `'a'` }),
+      ({ database }) => insertUnordered(database, scheduled, { lane: `'a'` }),
+    ],
   ])('%s', async (_, rows, statement, few, many) => {
     await Promise.all([few(alone), many(crowded)]);
     const { perRow: single } = await statement(alone);
