@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import { optionDefaults } from 'nest-deliveries';
 import { checkTemplateFolder, emailOptionDefaults } from 'nest-deliveries/email';
@@ -22,6 +22,14 @@ function markdownIn(folder: string): string[] {
   return entries
     .filter((name) => name.endsWith('.md') && !name.includes('node_modules'))
     .map((name) => join(folder, name));
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
 }
 
 const read = (page: string): string => readFileSync(join(root, page), 'utf8');
@@ -97,19 +105,32 @@ test('the README’s map answers each question with a file', () => {
 const namedCode = (page: string): string[][] =>
   [...read(page).matchAll(/^```ts\n\/\/ (\S+\.ts)\n(.*?)^```$/gms)].map((match) => match.slice(1));
 
-test('the README’s code is that of an application which the linter, the compiler and the next test see', () => {
-  const folder = 'test/docs/readme';
-  const shown = Object.fromEntries(namedCode('README.md')) as Record<string, string>;
-  const files = readdirSync(join(root, folder)).map((name) => [name, read(join(folder, name))]);
-  expect(shown).toEqual(Object.fromEntries(files));
-  expect(read('README.md').match(/^```ts$/gm)).toHaveLength(files.length);
+/** Everything that the compiler and the linter see for the sake of a page. */
+const codeOfDocs = readdirSync(join(root, 'test/docs'), { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts') && name.includes('/'))
+  .map((name) => ({ name: basename(name), text: read(join('test/docs', name)) }));
+
+const withoutIndent = (code: string): string => code.replaceAll(/^[ \t]+/gm, '');
+
+test.each(pages)('the code of %s is compiled: whole files under their names, and parts of files', (page) => {
+  const named = namedCode(page).filter(
+    ([name, code]) => !codeOfDocs.some((file) => file.name === name && file.text === code),
+  );
+  expect(named.map(([name]) => name)).toEqual([]);
+  const parts = [...read(page).matchAll(/^```ts\n(?!\/\/ \S+\.ts\n)(.*?)^```$/gms)].flatMap(([, code]) =>
+    withoutIndent(code!).split(/\n{2,}/),
+  );
+  const files = codeOfDocs.map(({ text }) => `\n${withoutIndent(text)}`);
+  expect(parts.filter((part) => !files.some((file) => file.includes(`\n${part.trimEnd()}\n`)))).toEqual([]);
 });
 
-test('the code of the page on email is compiled, and its templates fit', () => {
+test('the README shows a whole application', () => {
+  const shown = namedCode('README.md').map(([name]) => name!);
+  expect(shown.toSorted()).toEqual(readdirSync(join(root, 'test/docs/readme')).toSorted());
+});
+
+test('the templates of the page on email fit its kinds of messages', () => {
   const folder = 'test/docs/email';
-  const shown = Object.fromEntries(namedCode('docs/email.md')) as Record<string, string>;
-  const files = readdirSync(join(root, folder)).filter((name) => name.endsWith('.ts'));
-  expect(shown).toEqual(Object.fromEntries(files.map((name) => [name, read(join(folder, name))])));
   const templates = [...read('docs/email.md').matchAll(/^```hbs (\S+)\n(.*?)^```$/gms)].map((match) => match.slice(1));
   expect(templates).toHaveLength(2);
   for (const [name, source] of templates) expect(read(join(folder, 'templates', name!))).toBe(source);
@@ -126,10 +147,12 @@ test('the README’s application delivers, and ends in order', async () => {
   const crm = createServer((request, response) => void answer(request, response)).listen(0, '127.0.0.1');
   await once(crm, 'listening');
   const database = await createTestDatabase({ empty: true });
+  const port = await freePort();
   const env = {
     DATABASE_URL: database.url,
     CRM_URL: `http://127.0.0.1:${(crm.address() as AddressInfo).port}/`,
-    PORT: '0',
+    PORT: String(port),
+    OPERATORS_PASSWORD: 'correct horse',
     NODE_ENV: undefined,
   };
   const child = spawnTs('test/docs/readme/main.ts', { env });
@@ -149,6 +172,11 @@ test('the README’s application delivers, and ends in order', async () => {
       const rows = await database.query(`SELECT FROM deliveries.deliveries WHERE status = 'succeeded'`);
       return rows.length === 1;
     });
+    const dashboard = `http://127.0.0.1:${port}/admin/deliveries`;
+    const withPassword = (password: string) => ({ authorization: `Basic ${btoa(`ada:${password}`)}` });
+    expect((await fetch(dashboard, { headers: withPassword('') })).status).toBe(401);
+    const page = await fetch(dashboard, { headers: withPassword(env.OPERATORS_PASSWORD) });
+    expect(await page.text()).toContain('welcome');
     child.kill('SIGTERM');
     expect(await ended).toMatchObject({ code: 0, stderr: '' });
     const [account] = await database.query<{ id: string }>(`SELECT id FROM account WHERE handle = 'ada'`);
@@ -162,10 +190,6 @@ test('the README’s application delivers, and ends in order', async () => {
     crm.close();
     await database.drop();
   }
-});
-
-test('the code of the page on testing is that of a test', () => {
-  expect(namedCode('docs/testing.md')).toEqual([['welcome.test.ts', read('test/docs/testing/welcome.test.ts')]]);
 });
 
 test('the test of the page on testing is run by a runner of its own, and passes', async () => {

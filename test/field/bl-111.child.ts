@@ -17,8 +17,14 @@ export interface Order {
   readonly notBefore?: number;
   readonly deadline?: number;
 }
+/** Asks for what operators see of a delivery. */
+export interface Question {
+  readonly show: string;
+}
 /** What the parent is told. */
 export interface Told {
+  /** JSON, as the API and the command line give it. */
+  readonly shown?: string;
   readonly offset?: number;
   readonly recorded?: string;
   readonly sending?: { readonly name: string; readonly createdAt: number; readonly deadline: number | null };
@@ -46,8 +52,12 @@ class East extends Clock {}
 
 async function main(url: string, runs: string): Promise<void> {
   const app = await startDeliveriesApp(url, [West, East], { run: [runs] });
-  process.on('message', (order: Order | 'go on') => {
+  process.on('message', (order: Order | Question | 'go on') => {
     if (order === 'go on') return;
+    if ('show' in order) {
+      void app.operations.show(order.show).then((shown) => tell({ shown: JSON.stringify(shown) }));
+      return;
+    }
     const { payload, notBefore, deadline } = order;
     const draft = {
       destination: 'the other one',

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { until } from '../deliveries/letters';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
-import { spawnTs } from '../support/ts-child';
-import type { Order, Told } from './bl-111.child';
+import { runTs, spawnTs } from '../support/ts-child';
+import type { Order, Question, Told } from './bl-111.child';
 
 // BL-111: times are shifted by a local offset. One application in Mexico City, one in Kolkata, the database in Auckland.
 
@@ -18,6 +18,8 @@ interface Application {
   readonly sends: NonNullable<Told['sending']>[];
   /** Records for the other application. @returns the delivery's id */
   record(order: Order): Promise<string>;
+  /** What an operator sees of a delivery, as JSON. */
+  show(id: string): Promise<string>;
 }
 
 async function start(runs: 'west' | 'east', zone: string): Promise<Application> {
@@ -39,6 +41,13 @@ async function start(runs: 'west' | 'east', zone: string): Promise<Application> 
       for (;;) {
         const { recorded } = await told();
         if (recorded !== undefined) return recorded;
+      }
+    },
+    show: async (id) => {
+      child.send({ show: id } satisfies Question);
+      for (;;) {
+        const { shown } = await told();
+        if (shown !== undefined) return shown;
       }
     },
   };
@@ -134,4 +143,32 @@ describe.each(['west', 'east'] as const)('BL-111: recorded in the other zone, se
     expect(left).toBeLessThanOrEqual(6_000);
     await until('it is settled', async () => (await statusOf(id)) === 'succeeded');
   });
+});
+
+it('BL-111: shows the same instants, in UTC, to both and to a command in a third zone, on each side of changes of summer time', async () => {
+  const instants = [
+    // Berlin, whose clocks skip an hour, and repeat one.
+    '2027-03-28T00:59:59.999Z',
+    '2027-03-28T01:00:00.000Z',
+    '2027-10-31T00:30:00.000Z',
+    '2027-10-31T01:30:00.000Z',
+    // Auckland, where the database is.
+    '2027-09-25T13:59:59.999Z',
+    '2027-09-25T14:00:00.000Z',
+    '2027-04-03T13:30:00.000Z',
+    '2027-04-03T14:30:00.000Z',
+  ];
+  for (const [index, text] of instants.entries()) {
+    const at = Date.parse(text);
+    // Not due before 2027, so that it is there to be looked at.
+    const id = await west.record({ payload: { name: text }, notBefore: at, deadline: at + 1 });
+    const [inWest, inEast] = [await west.show(id), await east.show(id)];
+    expect(JSON.parse(inWest)).toMatchObject({ dueAt: text, deadline: new Date(at + 1).toISOString() });
+    expect(inEast).toBe(inWest);
+    if (index !== 2) continue;
+    const env = { TZ: 'Europe/Berlin', DATABASE_URL: database.url };
+    const command = await runTs('src/cli.ts', { args: ['show', id, '--json'], env });
+    const { createdAt, dueAt, deadline } = JSON.parse(inWest) as Record<string, string>;
+    expect(JSON.parse(command.stdout)).toMatchObject({ id, createdAt, dueAt, deadline });
+  }
 });
