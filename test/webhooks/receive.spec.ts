@@ -53,10 +53,6 @@ class HooksController {
       return 'handled';
     });
   }
-
-  @Post('stranger')
-  @VerifyWebhook('stranger')
-  stranger(): void {}
 }
 
 @Module({ controllers: [HooksController] })
@@ -154,6 +150,12 @@ describe.each(adapters)('a route behind @VerifyWebhook, on %s', (adapter) => {
       new Set([JSON.stringify({ status: 401, body: answers[0]!.body })]),
     );
     expect(handled).toHaveLength(3);
+    // What was refused has left no trace that would keep the real message out.
+    const receipts = await database.query(
+      `SELECT message_id FROM deliveries.webhook_receipts WHERE source = 'partner'`,
+    );
+    expect(receipts.map((row) => row['message_id'])).not.toContain(good['Rullst-Webhook-Id']);
+    expect(await post('/hooks/partner', flat(good), body)).toEqual({ status: 200, body: 'handled' });
   });
 
   it('takes no more than the limit, announced or not, and any content type', async () => {
@@ -199,10 +201,35 @@ describe.each(adapters)('a route behind @VerifyWebhook, on %s', (adapter) => {
       expect(await second).toEqual(expected);
     }
   });
+});
 
-  it('names the sender that it does not know in the log, and tells the caller nothing', async () => {
-    expect((await post('/hooks/stranger', flat(signed()), body)).status).toBe(500);
+@Controller('strangers')
+class OneOfManyController {
+  @Post('known')
+  @VerifyWebhook('partner')
+  known(): void {}
+
+  @Post('unknown')
+  @VerifyWebhook('stranger')
+  unknown(): void {}
+}
+
+@Controller('strangers')
+@VerifyWebhook('stranger')
+class AllController {}
+
+it.each([
+  ['a route', OneOfManyController],
+  ['a controller', AllController],
+])('an application in which %s names a sender that nobody knows does not start', async (_, controller) => {
+  const module = await Test.createTestingModule({ imports: imports(), controllers: [controller] }).compile();
+  await expect(module.init()).rejects.toMatchObject({
+    code: 'WEBHOOK_CONFIGURATION',
+    message: expect.stringMatching(
+      /^@VerifyWebhook\("stranger"\) .* known are: partner\. Add it to the option receive\.$/,
+    ),
   });
+  await module.close();
 });
 
 it('where the raw bytes are gone nothing is verified, and the log says what to do', async () => {

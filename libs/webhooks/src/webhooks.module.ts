@@ -6,8 +6,10 @@ import {
   type ModuleMetadata,
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
+  type OnModuleInit,
   type Provider,
 } from '@nestjs/common';
+import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
 import { DeliveryOperations, DeliveryRecorder, RuntimeChannels } from 'nest-deliveries';
 import { OutboundHttp } from 'nest-deliveries/outbound-http';
 import { EndpointChannel, type MessagesOf } from './endpoint/endpoint.channel';
@@ -16,6 +18,7 @@ import { WebhookEndpoints } from './endpoint/webhook-endpoints';
 import { WebhookConfigurationError } from './errors';
 import { WebhookOutboxes, type OutboxWorkers, type WebhookHttpOptions } from './outbox/webhook-outboxes';
 import type { WebhookConfig } from './outbox/webhook-config';
+import { routeSources } from './receive/route-sources';
 import { WebhookGuard } from './receive/verify-webhook';
 import { WebhookReceipts } from './receive/webhook-receipts';
 import { WebhookReceivers } from './receive/webhook-receivers';
@@ -63,11 +66,13 @@ const knownOptions = ['keyring', 'outboxes', 'endpoints', 'receive', 'http'];
 
 /** Signed webhooks: outboxes with one destination each, tenants' endpoints, and receiving. Needs `DeliveriesModule`. */
 @Module({})
-export class WebhooksModule implements OnApplicationBootstrap, OnApplicationShutdown {
+export class WebhooksModule implements OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown {
   constructor(
     @Inject(optionsToken) private readonly options: WebhooksOptions,
     @Inject(httpToken) private readonly http: OutboundHttp,
     private readonly outboxes: WebhookOutboxes,
+    private readonly receivers: WebhookReceivers,
+    private readonly discovery: DiscoveryService,
   ) {}
 
   /** @throws WebhookConfigurationError at start */
@@ -83,6 +88,11 @@ export class WebhooksModule implements OnApplicationBootstrap, OnApplicationShut
       inject: inject ?? [],
       useFactory: async (...injected: never[]) => checked(await useFactory(...injected)),
     });
+  }
+
+  /** A sender that nobody knows is found when the application starts, and not by its first message. @throws WebhookConfigurationError */
+  onModuleInit(): void {
+    for (const source of routeSources(this.discovery)) this.receivers.get(source);
   }
 
   /** After the hook in which the tables are brought up to date. @throws WebhookConfigurationError */
@@ -106,7 +116,7 @@ function build(
   return {
     module: WebhooksModule,
     global: true,
-    imports: imports ?? [],
+    imports: [DiscoveryModule, ...(imports ?? [])],
     providers: [
       options,
       WebhookGuard,
