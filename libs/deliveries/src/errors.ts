@@ -131,7 +131,7 @@ export class InvalidRequestError extends DeliveriesError {
   }
 }
 
-/** A read took longer than a person would wait, and was ended. */
+/** A read took longer than a person would wait, or a change longer than ten seconds, and was ended. */
 export class RequestTimeoutError extends DeliveriesError {
   readonly code = 'DELIVERIES_TIMEOUT';
 

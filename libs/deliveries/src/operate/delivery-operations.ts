@@ -5,7 +5,7 @@ import type { ChannelHandler } from '../channel/channel.decorator';
 import type { ChannelRegistry } from '../channel/channel-registry';
 import { connectionOf, type Transaction } from '../database/caller-transaction';
 import type { DeliveryStatus } from '../delivery/status';
-import { DeliveryNotFoundError, DeliveryStateError, OrderedPurgeError } from '../errors';
+import { DeliveryNotFoundError, DeliveryStateError, OrderedPurgeError, RequestTimeoutError } from '../errors';
 import { AuditTrail } from './audit/audit-trail';
 import type { AuditFilter, AuditPage } from './audit/audit-view';
 import { BulkOperations } from './bulk/bulk-operations';
@@ -45,6 +45,9 @@ export interface CancelledDelivery {
   /** It was being sent: the attempt may still reach the receiver, and its outcome is dropped. */
   readonly wasInFlight: boolean;
 }
+
+/** How long a change of one delivery may take, in ms: somebody may hold it locked. */
+const changeTimeout = 10_000;
 
 // Each type argument stands in both directions (what `deliveries` gives, what `send` takes): only `any` fits every channel.
 type AnyChannel = ChannelHandler<any, any, any>;
@@ -91,17 +94,15 @@ export class DeliveryOperations {
    * allows that. Its id and its history stay, and so does its deadline.
    *
    * @param options.restartAgeBehind the age of all that waits behind it in its key restarts too: it was in their way
-   * @throws DeliveryNotFoundError, DeliveryStateError, InvalidRequestError
+   * @throws DeliveryNotFoundError, DeliveryStateError, InvalidRequestError; RequestTimeoutError after ten seconds, unless
+   *   `restartAgeBehind` is asked for
    */
   async retry(id: string, options: { actor: string; restartAgeBehind?: boolean }): Promise<RetriedDelivery> {
     const actor = checkActor(options.actor);
-    const row = await this.change<RetryRow>(id, this.retryText, [
-      id,
-      actor,
-      uuidv7(),
-      this.revivable(),
-      optionalFlag(options.restartAgeBehind, 'restartAgeBehind'),
-    ]);
+    const behind = optionalFlag(options.restartAgeBehind, 'restartAgeBehind');
+    const values = [id, actor, uuidv7(), this.revivable(), behind];
+    // There may be a million behind it.
+    const row = await this.change<RetryRow>(id, this.retryText, values, behind ? 0 : changeTimeout);
     if (row.refusal !== null) {
       throw new DeliveryStateError(id, 'retry', row.status, row.in_flight, refusals[row.refusal]);
     }
@@ -113,7 +114,7 @@ export class DeliveryOperations {
    * Gives a pending or failed delivery up. One that is being sent cannot be recalled, but its outcome is dropped; one that has
    * an ordering key is cancelled for good, since later ones may be sent before anybody thinks better of it.
    *
-   * @throws DeliveryNotFoundError, DeliveryStateError, InvalidRequestError
+   * @throws DeliveryNotFoundError, DeliveryStateError, InvalidRequestError; RequestTimeoutError after ten seconds
    */
   async cancel(id: string, options: { actor: string }): Promise<CancelledDelivery> {
     const actor = checkActor(options.actor);
@@ -259,13 +260,18 @@ export class DeliveryOperations {
     return row.erased;
   }
 
-  private async change<Row>(id: string, text: string, values: unknown[]): Promise<Row> {
+  /** @param limit in ms; 0 for none */
+  private async change<Row>(id: string, text: string, values: unknown[], limit = changeTimeout): Promise<Row> {
     if (!isUuid(id)) throw new DeliveryNotFoundError(String(id), false);
     const changed = this.dataSource.transaction('READ COMMITTED', async (tx) => {
+      await tx.query(`SET LOCAL statement_timeout = ${limit}`);
       const [row] = await tx.query<Row[]>(text, values);
       return row ?? this.refuseUnknown(tx, id);
     });
-    return this.noticed(changed);
+    return this.noticed(changed).catch((error: { code?: unknown }) => {
+      // 57014: query_canceled
+      throw error.code === '57014' ? new RequestTimeoutError(limit, { cause: error }) : error;
+    });
   }
 
   /** Whoever changed something looks next what became of it. */
