@@ -7,6 +7,7 @@ import {
   WebhookStorageKey,
   type WebhookOutbox,
 } from 'nest-deliveries/webhooks';
+import { ChannelRegistry } from '../../libs/deliveries/src/channel/channel-registry';
 import { WorkerDatabase } from '../../libs/deliveries/src/database/worker-database';
 import { gate, until } from '../faults/support/facts';
 import { lineTo, type Line } from '../faults/support/line';
@@ -86,6 +87,86 @@ it('while PostgreSQL is away nothing is sent and callers are told; after it noth
   });
   expect(await enqueue(outbox, 'l')).toMatchObject({ duplicate: false });
   expect(receiver.arrivals).toHaveLength(1);
+});
+
+describe('when PostgreSQL goes away between the 2xx and its record', () => {
+  let outbox: WebhookOutbox;
+  let id: string;
+
+  beforeEach(async () => {
+    line = await lineTo(database.url);
+    app = await startWebhooksApp(line.url, { keyring: newKeyring() }, { run: [], listen: false });
+    outbox = await app.outboxes.open(configOf(), newSigningKey(), { workers: 0 });
+    ({ id } = await enqueue(outbox, 'k'));
+  });
+
+  const away = (): void => {
+    line!.refuse();
+    line!.cut();
+  };
+
+  const rowOf = async (): Promise<{ status: string; attempts: number }> => {
+    const [row] = await database.query<{ status: string; attempts: number }>(
+      'SELECT status, attempts FROM deliveries.deliveries',
+    );
+    return row!;
+  };
+
+  it('until the lease ends, the error keeps id and status; after it the same bytes come again, under the same id', async () => {
+    // In the place of 30 s.
+    const channel = app.module
+      .get(ChannelRegistry)
+      .all()
+      .find(({ name }) => name === 'webhooks.school')!;
+    Object.assign(channel, { lease: 1_500 });
+    receiver.answer(() => {
+      away();
+      return 202;
+    });
+    const error = await outbox.dispatchNext('w').catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: 'WEBHOOK_ACKNOWLEDGEMENT', messageId: id, status: 202 });
+    expect(await rowOf()).toEqual({ status: 'pending', attempts: 1 });
+    line!.accept();
+    receiver.answer(() => 204);
+    await database.query(
+      'UPDATE deliveries.deliveries SET due_at = clock_timestamp(), lease_expires_at = clock_timestamp()',
+    );
+    const next = await until('it answers again', () => outbox.dispatchNext('w').catch(() => undefined));
+    expect(next).toEqual({ type: 'accepted', id, offline: false });
+    const [first, second] = receiver.arrivals;
+    expect(second!.headers['rullst-webhook-id']).toBe(first!.headers['rullst-webhook-id']);
+    expect(second!.body.equals(first!.body)).toBe(true);
+    expect(receiver.arrivals).toHaveLength(2);
+  });
+
+  it('and comes back before, it is written down then, and sent once', async () => {
+    receiver.answer(() => {
+      away();
+      return 202;
+    });
+    const ask = jest.spyOn(app.module.get(WorkerDatabase, { strict: false }), 'query');
+    const dispatch = outbox.dispatchNext('w');
+    const writes = (): number => ask.mock.calls.filter(([name]) => name.startsWith('deliveries_settle')).length;
+    await until('it was tried, and tried again', () => writes() >= 2);
+    ask.mockRestore();
+    expect(await rowOf()).toEqual({ status: 'pending', attempts: 1 });
+    line!.accept();
+    expect(await dispatch).toEqual({ type: 'accepted', id, offline: false });
+    expect(await rowOf()).toEqual({ status: 'succeeded', attempts: 1 });
+    expect(receiver.arrivals).toHaveLength(1);
+  });
+
+  it('with its record committed and the reply lost, it counts as accepted, and is sent once', async () => {
+    const frozen = line!.freezeReplyTo('deliveries_settle');
+    const dispatch = outbox.dispatchNext('w');
+    await frozen;
+    await until('it is committed', async () => (await rowOf()).status === 'succeeded');
+    line!.cut();
+    line!.thaw();
+    expect(await dispatch).toEqual({ type: 'accepted', id, offline: false });
+    expect(await outbox.dispatchNext('w')).toEqual({ type: 'idle' });
+    expect(receiver.arrivals).toHaveLength(1);
+  });
 });
 
 it('what the database does not confirm after resolving is not sent', async () => {
