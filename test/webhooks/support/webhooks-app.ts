@@ -1,6 +1,6 @@
-import type { Type } from '@nestjs/common';
+import type { INestApplication, Type } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
-import { Test, type TestingModule } from '@nestjs/testing';
+import { Test } from '@nestjs/testing';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DeliveriesModule, DeliveryOperations, DeliveryRecorder, type DeliveriesOptions } from 'nest-deliveries';
 import {
@@ -17,7 +17,7 @@ import { testPace } from '../../support/deliveries-app';
 
 /** A Nest application with webhooks. */
 export interface WebhooksApp {
-  readonly module: TestingModule;
+  readonly module: INestApplication;
   readonly outboxes: WebhookOutboxes;
   readonly operations: DeliveryOperations;
   readonly recorder: DeliveryRecorder;
@@ -31,7 +31,7 @@ export async function startWebhooksApp(
   deliveries: DeliveriesOptions = {},
   channels: Type[] = [],
 ): Promise<WebhooksApp> {
-  const module = await Test.createTestingModule({
+  const compiled = await Test.createTestingModule({
     imports: [
       TypeOrmModule.forRoot({ type: 'postgres', url, poolSize: 30, retryAttempts: 0 }),
       ScheduleModule.forRoot(),
@@ -40,6 +40,7 @@ export async function startWebhooksApp(
     ],
     providers: channels,
   }).compile();
+  const module = compiled.createNestApplication({ rawBody: true });
   await module.init();
   return {
     module,
