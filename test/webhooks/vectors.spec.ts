@@ -1,5 +1,4 @@
 import crypto from 'node:crypto';
-import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
 import {
@@ -99,34 +98,6 @@ describe('rullst-v1', () => {
     for (const { key_base64url, fingerprint_hex } of rullst.key_fingerprints) {
       expect(new WebhookSigningKey('k', key_base64url).fingerprint()).toBe(fingerprint_hex);
     }
-  });
-
-  test('whatever bit is changed, of any field or header, the same error says so, and the comparison takes constant time', () => {
-    const key = new WebhookSigningKey('key-1', crypto.randomBytes(32).toString('base64url'));
-    const body = Buffer.from('{"order":42}');
-    const headers = key.sign({ id: `msg_${'ab'.repeat(16)}`, kind: 'order.paid', timestamp: 1_800_000_000, body });
-    const verify = (rawHeaders: string[], bytes: Buffer): void =>
-      key.verify(WebhookSignature.fromRawHeaders(rawHeaders), bytes, 1_800_000_000_000, 300);
-    verify(Object.entries(headers).flat(), body);
-    const message = new WebhookSignatureError().message;
-    const names = Object.keys(headers);
-    fc.assert(
-      fc.property(fc.nat({ max: names.length }), fc.nat({ max: 127 }), fc.nat({ max: 7 }), (field, at, bit) => {
-        const raw = Object.entries(headers).flat();
-        const bytes = Buffer.from(body);
-        const target = field === names.length ? bytes : Buffer.from(raw[field * 2 + 1]!, 'latin1');
-        const place = at % target.length;
-        target[place] = target[place]! ^ (1 << bit);
-        if (field < names.length) raw[field * 2 + 1] = target.toString('latin1');
-        const thrown = thrownBy(() => verify(raw, bytes));
-        return thrown instanceof WebhookSignatureError && thrown.message === message;
-      }),
-      { numRuns: 500 },
-    );
-    const compare = jest.spyOn(crypto, 'timingSafeEqual');
-    expect(() => verify(Object.entries(headers).flat(), Buffer.from('{}'))).toThrow(WebhookSignatureError);
-    expect(compare).toHaveBeenCalledTimes(1);
-    compare.mockRestore();
   });
 });
 
