@@ -1,6 +1,6 @@
 import { fork, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import type { Configuration } from '../configuration';
 import type { ReplicaMessage } from './replica';
 import { until } from './until';
@@ -17,7 +17,7 @@ export class ReplicaProcess {
 
   constructor(configuration: Configuration) {
     this.name = configuration.replica;
-    this.child = fork(join(__dirname, 'replica.js'), {
+    this.child = fork(join(__dirname, `replica${extname(__filename)}`), {
       env: { ...process.env, DEMO_CONFIGURATION: JSON.stringify(configuration) },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });

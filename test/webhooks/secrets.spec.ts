@@ -15,55 +15,38 @@ import {
 } from 'nest-deliveries/webhooks';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 import { until } from '../faults/support/facts';
+import { foundIn, type Canaries } from './support/canaries';
 import { startTestReceiver, type TestReceiver } from './support/receiver';
 import { startWebhooksApp, type WebhooksApp } from './support/webhooks-app';
 
-/** A text or bytes that must turn up nowhere, in whatever spelling. */
-const canary = (): Buffer => Buffer.from(`canary-${randomBytes(12).toString('hex')}-canar`, 'latin1').subarray(0, 32);
+/** 32 random bytes. */
+const key = (): Buffer => randomBytes(32);
+/** With characters that JSON escapes. */
+const text = (): string => `canary "${randomBytes(12).toString('hex')}"\n\\é`;
+/** Of an address or an event key. */
+const plain = (): string => `canary-${randomBytes(12).toString('hex')}`;
 
-const keyBytes = canary();
-const storageBytes = canary();
-const secretBytes = canary();
-const seedBytes = canary();
-const payload = canary().toString();
-const path = canary().toString();
-const eventKey = canary().toString();
-const tenantPath = canary().toString();
+const keyBytes = key();
+const storageBytes = key();
+const secretBytes = key();
+const seedBytes = key();
+const payload = text();
+const path = plain();
+const eventKey = plain();
+const tenantPath = plain();
 
 const canaries = {
   'signing key': keyBytes,
   'storage key': storageBytes,
   secret: secretBytes,
   seed: seedBytes,
-  payload: Buffer.from(payload),
-  'destination path': Buffer.from(path),
-  'event key': Buffer.from(eventKey),
-  'endpoint path': Buffer.from(tenantPath),
+  payload,
+  'destination path': path,
+  'event key': eventKey,
+  'endpoint path': tenantPath,
 };
 
-/**
- * Every spelling that bytes may have in a text: plain, hexadecimal, and base64 of both alphabets at each of the three places where
- * they may begin in a longer text. JSON leaves these bytes as they are.
- */
-function spellings(bytes: Buffer): string[] {
-  const inner = [0, 1, 2].map((offset) => {
-    const shifted = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
-    // Without the ends, which depend on the neighbours.
-    return shifted.slice(offset === 0 ? 0 : 4, -4);
-  });
-  return [
-    bytes.toString('latin1'),
-    bytes.toString('hex'),
-    bytes.toString('hex').toUpperCase(),
-    ...inner,
-    ...inner.map((text) => text.replaceAll('+', '-').replaceAll('/', '_')),
-  ];
-}
-
-function found(text: string, extra: Readonly<Record<string, string>> = {}): string[] {
-  const all = Object.entries(canaries).filter(([, bytes]) => spellings(bytes).some((each) => text.includes(each)));
-  return [...all.map(([name]) => name), ...Object.keys(extra).filter((name) => text.includes(extra[name]!))];
-}
+const found = (haystack: string, extra: Canaries = {}): string[] => foundIn(haystack, { ...canaries, ...extra });
 
 let database: TestDatabase;
 let app: WebhooksApp;
@@ -81,18 +64,27 @@ afterAll(async () => {
   await database.drop();
 });
 
-it('the search finds what it searches for', () => {
-  for (const [name, bytes] of Object.entries(canaries)) {
-    for (const encoding of ['latin1', 'hex', 'base64', 'base64url'] as const) {
-      expect(found(`before ${bytes.toString(encoding)} after`)).toEqual([name]);
+it('the search finds what it searches for, however it is written', () => {
+  for (const [name, canary] of Object.entries(canaries)) {
+    const bytes = Buffer.from(canary);
+    for (const encoding of ['hex', 'base64', 'base64url'] as const) {
+      for (const before of ['', 'x', 'xx']) {
+        const longer = Buffer.concat([Buffer.from(before), bytes, Buffer.from('yy')]);
+        expect(found(`before ${longer.toString(encoding)} after`)).toEqual([name]);
+      }
     }
-    expect(found(Buffer.concat([Buffer.from('x'), bytes, Buffer.from('y')]).toString('base64'))).toEqual([name]);
-    expect(found(inspect({ deep: [{ text: bytes.toString('latin1') }] }, { depth: 9 }))).toEqual([name]);
+    expect(found(JSON.stringify({ deep: [{ bytes }] }))).toEqual([name]);
+    expect(found(inspect({ deep: [{ bytes }] }, { depth: 9 }))).toEqual([name]);
+    expect(found(inspect(new Uint8Array(bytes)))).toEqual([name]);
+    if (typeof canary !== 'string') continue;
+    for (const written of [canary, JSON.stringify({ canary }), JSON.stringify(JSON.stringify({ canary }))]) {
+      expect(found(written)).toEqual([name]);
+    }
   }
 });
 
 it('no key, payload, event key, signature or URL is in the tables, the logs, the errors or anything that is inspected', async () => {
-  const key = new WebhookSigningKey('key-1', keyBytes.toString('base64url'));
+  const signingKey = new WebhookSigningKey('key-1', keyBytes.toString('base64url'));
   const storage = new WebhookStorageKey('storage-1', storageBytes);
   const keyring = new WebhookKeyring(storage);
   const secret = new StandardSecret(`whsec_${secretBytes.toString('base64')}`);
@@ -102,7 +94,7 @@ it('no key, payload, event key, signature or URL is in the tables, the logs, the
     {
       keyring,
       endpoints: {},
-      receive: { partner: { rullst: [key], standard: [secret] } },
+      receive: { partner: { rullst: [signingKey], standard: [secret] } },
       http: { testMode: true },
     },
     { logAttempts: 'all' },
@@ -123,7 +115,7 @@ it('no key, payload, event key, signature or URL is in the tables, the logs, the
     schemes: ['rullst-v1', 'standard'],
     standardKeys: [secret, privateKey],
   });
-  const outbox = await app.outboxes.open(config, key);
+  const outbox = await app.outboxes.open(config, signingKey);
   const endpoints = app.module.get(WebhookEndpoints);
   const errors: unknown[] = [];
   const keep = async (work: () => unknown): Promise<void> => {
@@ -171,7 +163,7 @@ it('no key, payload, event key, signature or URL is in the tables, the logs, the
   await keep(() => app.module.get(WebhookReceivers).get('partner').verify(receiver.arrivals[0]!.rawHeaders, body, 0));
   await outbox.close();
   const drift = new WebhookConfig({ namespace: 'school', destination, quota: 5 });
-  await keep(() => app.outboxes.open(drift, key));
+  await keep(() => app.outboxes.open(drift, signingKey));
   expect(errors).toHaveLength(13);
 
   const [arrival] = receiver.arrivals;
@@ -183,7 +175,7 @@ it('no key, payload, event key, signature or URL is in the tables, the logs, the
     'endpoint key': secrets.signingKey!,
     'rotated secret': rotated.secret!.slice(6),
   };
-  const objects = [key, storage, keyring, secret, privateKey, config, destination, outbox, signature];
+  const objects = [signingKey, storage, keyring, secret, privateKey, config, destination, outbox, signature];
   const services = [app.outboxes, endpoints, app.module.get(WebhookReceivers), endpoint];
   const everything = objects.map((object) => [
     object.toString(),

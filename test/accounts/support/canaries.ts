@@ -24,7 +24,7 @@ export const foundIn = (haystack: string, secrets: Readonly<Record<string, strin
 
 /** Every row of every table of these schemas, as text, under the name of its table. */
 export async function rowsOf(
-  database: TestDatabase,
+  database: Pick<TestDatabase, 'query'>,
   schemas: readonly string[],
 ): Promise<{ table: string; row: string }[]> {
   const tables = await database.query<{ name: string }>(
