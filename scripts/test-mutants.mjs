@@ -1,4 +1,4 @@
-// Does each rule of libs/deliveries have a test that would notice? Breaks one rule at a time, in a copy of the tree, and runs the
+// Does each rule of the libraries have a test that would notice? Breaks one rule at a time, in a copy of the tree, and runs the
 // test that the mutant names: it must turn red, while another one beside it stays green.
 //
 //   npm run test:mutants              all of test/mutants/*.patch

@@ -28,6 +28,7 @@ export const goals: Readonly<Record<string, Goal>> = {
   stuck_heads: goal(0.8, 0.95, 'draining beside 1,000 failed heads with 100 waiting each / beside nothing'),
   held_snapshot: goal(0.85, 0.97, 'rate at 1,000/s offered, in the last part of a held snapshot / before it'),
   fairness_p99: goal(0.2, 0.8, "fast lanes' p99 without a slow lane / with 50,000 waiting in one"),
+  fairness_webhooks_p99: goal(0.2, 0.8, "endpoints' p99 without a dead one / with 50,000 waiting for one"),
   admin_pages: goal(0.34, 0.8, "the slowest page's or call's p95 on 1,000 deliveries / on 1,250,000"),
   admin_workers: goal(0.9, 0.97, 'draining with the dashboard open / without'),
   http_vs_undici: goal(0.4, 0.7, 'requests through OutboundHttp / plain undici, 16 in flight'),

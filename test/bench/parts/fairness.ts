@@ -5,6 +5,9 @@ const what = '200 fast lanes at 200/s, 100 slots';
 const without = 'no slow lane';
 const lanes = 'drain of 40,000 over 200 lanes';
 const beside = '50,000 of a slow lane waiting';
+const endpoints = 'signed webhooks to 200 endpoints at 200/s, 100 slots';
+const noneDead = 'no dead endpoint';
+const oneDead = '50,000 waiting for an endpoint that never answers';
 
 export const fairnessPart = queuePart(
   'fairness',
@@ -19,6 +22,8 @@ export const fairnessPart = queuePart(
       fastMs: 5,
       slowMs: 1_000,
     };
+    // It keeps each slot until the attempt is given up, after ten seconds.
+    const dead = { ...scenario, slowMs: 10_000 };
     return [
       {
         what,
@@ -28,6 +33,15 @@ export const fairnessPart = queuePart(
           [beside]: { contender: 'ours', prepare: { backlog: 50_000, slowLane: true }, scenario },
         },
         rounds: run.rounds(2, 3),
+      },
+      {
+        what: endpoints,
+        units: { p50: 'ms', p99: 'ms', delivered: '%', slow: 'attempts in vain/s' },
+        contenders: {
+          [noneDead]: { contender: 'ours, webhooks', scenario: dead },
+          [oneDead]: { contender: 'ours, webhooks', prepare: { backlog: 50_000, slowLane: true }, scenario: dead },
+        },
+        rounds: run.rounds(1, 2),
       },
       {
         what: lanes,
@@ -56,6 +70,7 @@ export const fairnessPart = queuePart(
   },
   (of) => ({
     fairness_p99: of(what, 'p99', without, beside),
+    fairness_webhooks_p99: of(endpoints, 'p99', noneDead, oneDead),
     lane_drain: of(lanes, 'rate', 'ours', 'without lanes'),
   }),
 );

@@ -3,6 +3,7 @@ import type { Contender, Query } from './contender';
 import { graphile } from './graphile';
 import { ours, oursByList, oursLogging } from './ours/ours';
 import { plainInsert } from './ours/plain-insert';
+import { webhooks } from './ours/webhooks';
 import { peers } from './peers';
 import { pgboss } from './pgboss';
 import { prepare, type Preparation } from './preparation';
@@ -16,6 +17,7 @@ const contenders: Record<string, () => Contender> = {
   ours: () => ours,
   'ours, successes logged': () => oursLogging,
   'ours, a list': () => oursByList,
+  'ours, webhooks': () => webhooks,
   'plain INSERT': () => plainInsert,
   'pg-boss': () => pgboss(peers(), false),
   'pg-boss, notify': () => pgboss(peers(), true),

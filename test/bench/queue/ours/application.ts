@@ -1,4 +1,4 @@
-import { Module, type INestApplicationContext, type Type } from '@nestjs/common';
+import { Module, type INestApplicationContext, type ModuleMetadata, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { ScheduleModule } from '@nestjs/schedule';
 import { TypeOrmModule } from '@nestjs/typeorm';
@@ -46,6 +46,8 @@ export interface BenchDraft extends DeliveryDraft<Payload> {
 export interface ApplicationOptions {
   readonly poolSize?: number;
   readonly channels?: readonly Type<ChannelHandler>[];
+  /** Modules beside that of deliveries. */
+  readonly imports?: NonNullable<ModuleMetadata['imports']>;
   readonly logSuccesses?: boolean;
 }
 
@@ -59,7 +61,7 @@ class BenchModule {}
 export function startApplication(
   url: string,
   options: DeliveriesOptions,
-  { poolSize = 8, channels = [BenchChannel], logSuccesses = false }: ApplicationOptions = {},
+  { poolSize = 8, channels = [BenchChannel], imports = [], logSuccesses = false }: ApplicationOptions = {},
 ): Promise<INestApplicationContext> {
   const module = {
     module: BenchModule,
@@ -67,6 +69,7 @@ export function startApplication(
       TypeOrmModule.forRoot({ type: 'postgres', url, poolSize }),
       ScheduleModule.forRoot(),
       DeliveriesModule.forRoot(options),
+      ...imports,
     ],
     providers: [...channels],
   };
