@@ -68,11 +68,11 @@ export class WebhookActs {
     const { disabledReason } = all.find(({ id }) => id === registered.endpoint.id)!;
     casa.answer(undefined);
     await this.endpoint(registered, 'enable');
-    const { count } = await this.endpoint<{ count: number }>(registered, 'failed/count');
+    const { count, asOf } = await this.endpoint<{ count: number; asOf: string }>(registered, 'failed/count');
     this.say(
       `       Casa was disabled, and is back. ${count} messages had failed meanwhile; an operator has them sent again.`,
     );
-    const { changed } = await this.endpoint<{ changed: number }>(registered, 'failed/retry');
+    const { changed } = await this.endpoint<{ changed: number }>(registered, 'failed/retry', { asOf });
     await this.allSent();
     return { disabledReason, counted: count, retried: changed };
   }
@@ -99,8 +99,8 @@ export class WebhookActs {
     return this.operator<Registered>('POST', '/admin/webhooks/endpoints', body);
   }
 
-  private endpoint<Body>({ endpoint }: Registered, action: string): Promise<Body> {
-    return this.operator<Body>('POST', `/admin/webhooks/endpoints/${endpoint.id}/${action}`);
+  private endpoint<Body>({ endpoint }: Registered, action: string, body?: object): Promise<Body> {
+    return this.operator<Body>('POST', `/admin/webhooks/endpoints/${endpoint.id}/${action}`, body);
   }
 
   private operator<Body>(method: string, path: string, body?: object): Promise<Body> {

@@ -35,6 +35,12 @@ class FailedSpan {
   until?: string;
 }
 
+/** What was counted, and shown. */
+class CountedSpan extends FailedSpan {
+  @ApiProperty({ description: 'The `asOf` of the count: what failed later is left alone' })
+  asOf: string;
+}
+
 const id = (): ParameterDecorator => Param('id', ParseUUIDPipe);
 
 /** Partners' endpoints, which operators register, look after and mend. */
@@ -94,10 +100,11 @@ export class EndpointsController {
 
   @Post(':id/failed/retry')
   @HttpCode(200)
-  @ApiBody({ type: FailedSpan })
+  @ApiBody({ type: CountedSpan })
   @ApiOkResponse({ description: 'How many are sent again.' })
-  retry(@id() endpoint: string, @Body() body: FailedSpan | undefined): ReturnType<WebhookEndpoints['retryFailed']> {
-    return this.endpoints.retryFailed(partnersTenant, endpoint, spanOf(body), { actor: 'operator' });
+  retry(@id() endpoint: string, @Body() body: CountedSpan | undefined): ReturnType<WebhookEndpoints['retryFailed']> {
+    const options = { actor: 'operator', asOf: new Date(body?.asOf ?? '') };
+    return this.endpoints.retryFailed(partnersTenant, endpoint, spanOf(body), options);
   }
 }
 

@@ -221,14 +221,16 @@ it('BL-055: what waits for an endpoint that is disabled or deleted ends with the
     return rows.length === 50;
   });
   const tries = dead.receiver.arrivals.length;
-  await expect(endpoints.retryFailed(tenant, dead.endpoint.id, {}, { actor: 'ada' })).rejects.toMatchObject({
+  const now = { actor: 'ada', asOf: new Date() };
+  await expect(endpoints.retryFailed(tenant, dead.endpoint.id, {}, now)).rejects.toMatchObject({
     code: 'WEBHOOK_STATE',
   });
 
-  // It moves, with another receiver behind its new URL: where a message goes is decided when it is sent.
+  // It moves, and has a new secret: where a message goes, and what it is signed with, is decided when it is sent.
   const moved = await startTestReceiver(certificate);
   receivers.push(moved);
   await endpoints.update(tenant, dead.endpoint.id, { url: moved.url });
+  const { secret } = await endpoints.rotateSecret(tenant, dead.endpoint.id, { overlap: 0 });
   await endpoints.enable(tenant, dead.endpoint.id);
   const half = waiting.slice(0, 20).map(uuidOf);
   await database.query(
@@ -238,10 +240,16 @@ it('BL-055: what waits for an endpoint that is disabled or deleted ends with the
   const range = { until: new Date(Date.now() - 43_200_000) };
   const count = await endpoints.countFailed(tenant, dead.endpoint.id, range);
   expect(count).toMatchObject({ count: 20, capped: false });
+  const uncounted = { actor: 'ada' } as { actor: string; asOf: Date };
+  await expect(endpoints.retryFailed(tenant, dead.endpoint.id, range, uncounted)).rejects.toMatchObject({
+    code: 'WEBHOOK_INPUT',
+    subject: 'asOf',
+  });
   const report = await endpoints.retryFailed(tenant, dead.endpoint.id, range, { actor: 'ada', asOf: count.asOf });
   expect(report).toMatchObject({ changed: 20, busy: 0 });
   await arrived(moved, 20);
   expect(moved.arrivals.map(({ headers }) => uuidOf(headers['webhook-id']!)).toSorted()).toEqual(half.toSorted());
+  for (const { headers, body } of moved.arrivals) new Webhook(secret!).verify(body.toString(), headers);
   expect(dead.receiver.arrivals).toHaveLength(tries);
   expect(await endpoints.countFailed(tenant, dead.endpoint.id)).toMatchObject({ count: 30 });
 
@@ -335,7 +343,7 @@ it('a tenant sees and changes nothing of another’s', async () => {
     remove: () => endpoints.remove(other, id),
     sendTest: () => endpoints.sendTest(other, id),
     countFailed: () => endpoints.countFailed(other, id),
-    retryFailed: () => endpoints.retryFailed(other, id, {}, { actor: 'eve' }),
+    retryFailed: () => endpoints.retryFailed(other, id, {}, { actor: 'eve', asOf: new Date() }),
   };
   for (const [name, call] of Object.entries(calls)) {
     expect([name, await call().catch((error: unknown) => error)]).toEqual([

@@ -43,15 +43,21 @@ it('operators register and mend endpoints over HTTP; what is wrong with a reques
     service.must('GET', routes, { token });
   await until('the endpoint is disabled', async () => (await list())[0]!.status === 'disabled');
   expect(await list()).toMatchObject([{ status: 'disabled', disabledReason: 'gone' }]);
-  await until('the message has failed', async () => {
-    const { count } = await service.must<{ count: number }>('POST', `${at}/failed/count`, { token });
-    return count === 1;
+  const counted = await until('the message has failed', async () => {
+    const answer = await service.must<{ count: number; asOf: string }>('POST', `${at}/failed/count`, { token });
+    return answer.count === 1 && { asOf: answer.asOf };
   });
-  expect((await service.call('POST', `${at}/failed/retry`, { token })).status).toBe(409);
-  expect((await service.call('POST', `${at}/failed/count`, { token, body: { from: 'x' } })).status).toBe(400);
+  expect((await service.call('POST', `${at}/failed/retry`, { token, body: counted })).status).toBe(409);
+  expect(await service.call('POST', `${at}/failed/count`, { token, body: { from: 'x' } })).toMatchObject({
+    status: 400,
+    body: { message: expect.stringContaining('The from must be a valid Date.') },
+  });
   await service.must('POST', `${at}/enable`, { token });
   receiver.answer(() => 204);
-  expect(await service.must('POST', `${at}/failed/retry`, { token })).toMatchObject({ changed: 1 });
+  // Nobody sends again what was not counted before.
+  const uncounted = await service.call<{ message: string }>('POST', `${at}/failed/retry`, { token });
+  expect(uncounted).toMatchObject({ status: 400, body: { message: expect.stringContaining('count first') } });
+  expect(await service.must('POST', `${at}/failed/retry`, { token, body: counted })).toMatchObject({ changed: 1 });
   await until('it has arrived', () => receiver.arrivals.length === 2);
   await service.must('POST', `${at}/test`, { token });
   await until('a test has arrived', () => receiver.arrivals.length === 3);

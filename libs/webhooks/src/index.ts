@@ -21,14 +21,16 @@ export { signStandard, verifyStandard, type StandardMessage } from './sign/stand
 
 // Send to destinations of your own
 export { WebhookOutboxes } from './outbox/webhook-outboxes';
-export { WebhookOutbox, type Enqueued, type FailedEvent } from './outbox/webhook-outbox';
+export { WebhookOutbox, type FailedEvent } from './outbox/webhook-outbox';
+export type { Enqueued } from './outbox/record-event';
 export { WebhookConfig, type WebhookConfigOptions } from './outbox/webhook-config';
 export { WebhookDestination } from './outbox/destination';
 export type { Dispatched } from './outbox/dispatched';
 export type { WebhookScheme } from './send/signing';
 
 // Send to tenants' endpoints
-export { testKind, WebhookEndpoints, type FailedRange, type NewEndpoint } from './endpoint/webhook-endpoints';
+export { testKind, WebhookEndpoints, type NewEndpoint } from './endpoint/webhook-endpoints';
+export type { CountedRetryOptions, FailedRange } from './endpoint/failed-range';
 export { EndpointChannel, type MessagesOf, type TenantMessage } from './endpoint/endpoint.channel';
 export type { DisabledReason, WebhookEndpoint } from './endpoint/endpoint-row';
 export type { EndpointScheme, ShownSecrets } from './endpoint/endpoint-secrets';

@@ -16,6 +16,7 @@ import { EndpointChannel, type MessagesOf } from './endpoint/endpoint.channel';
 import { EndpointHealth } from './endpoint/endpoint-health';
 import { WebhookEndpoints } from './endpoint/webhook-endpoints';
 import { WebhookConfigurationError } from './errors';
+import { requireKnown } from './known-options';
 import { WebhookOutboxes, type OutboxWorkers, type WebhookHttpOptions } from './outbox/webhook-outboxes';
 import type { WebhookConfig } from './outbox/webhook-config';
 import { routeSources } from './receive/route-sources';
@@ -63,6 +64,7 @@ const optionsToken = Symbol('nest-deliveries webhooks options');
 const httpToken = Symbol('nest-deliveries webhooks http');
 
 const knownOptions = ['keyring', 'outboxes', 'endpoints', 'receive', 'http'];
+const knownOfOutboxes = ['config', 'signingKey', 'workers', 'concurrency'];
 
 /** Signed webhooks: outboxes with one destination each, tenants' endpoints, and receiving. Needs `DeliveriesModule`. */
 @Module({})
@@ -78,7 +80,7 @@ export class WebhooksModule implements OnModuleInit, OnApplicationBootstrap, OnA
   /** @throws WebhookConfigurationError at start */
   static forRoot(options: WebhooksOptions = {}): DynamicModule {
     const { endpoints, ...rest } = options;
-    return build([], endpoints, { provide: optionsToken, useFactory: () => checked(rest) });
+    return build([], endpoints, { provide: optionsToken, useFactory: () => checked(rest, endpoints) });
   }
 
   /** @throws WebhookConfigurationError at start */
@@ -86,7 +88,7 @@ export class WebhooksModule implements OnModuleInit, OnApplicationBootstrap, OnA
     return build(imports, endpoints, {
       provide: optionsToken,
       inject: inject ?? [],
-      useFactory: async (...injected: never[]) => checked(await useFactory(...injected)),
+      useFactory: async (...injected: never[]) => checked(await useFactory(...injected), endpoints),
     });
   }
 
@@ -179,13 +181,9 @@ const endpointProviders = ({ messages }: EndpointOptions): Provider[] => [
   },
 ];
 
-function checked(options: WebhooksOptions): WebhooksOptions {
-  const unknown = Object.keys(options ?? {}).find((name) => !knownOptions.includes(name));
-  if (unknown !== undefined) {
-    throw new WebhookConfigurationError(
-      `WebhooksModule: there is no option "${unknown}". Known are: ${knownOptions.join(', ')}.`,
-    );
-  }
+function checked(options: WebhooksOptions, endpoints: EndpointOptions | undefined): WebhooksOptions {
+  requireKnown('WebhooksModule', options, knownOptions);
+  if (endpoints !== undefined) requireKnown('WebhooksModule: endpoints', endpoints, ['messages']);
   if ('endpoints' in options) {
     throw new WebhookConfigurationError(
       'WebhooksModule: endpoints must be known before the factory of forRootAsync runs. Put it beside useFactory.',
@@ -197,6 +195,7 @@ function checked(options: WebhooksOptions): WebhooksOptions {
       'WebhooksModule: keyring must be a WebhookKeyring. Write new WebhookKeyring(new WebhookStorageKey(id, bytes)).',
     );
   }
+  for (const outbox of outboxes) requireKnown('WebhooksModule: outboxes', outbox, knownOfOutboxes);
   if (outboxes.length > 0) requireKeyring(keyring, 'outboxes');
   return options;
 }

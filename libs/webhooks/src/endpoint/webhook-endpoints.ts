@@ -1,25 +1,21 @@
-import {
-  InvalidRequestError,
-  type BulkCount,
-  type BulkReport,
-  type BulkRetryOptions,
-  type DeliveryConditions,
-  type DeliveryOperations,
-  type DeliveryRecorder,
-  type RuntimeChannels,
-  type Transaction,
+import type {
+  BulkCount,
+  BulkReport,
+  DeliveryOperations,
+  DeliveryRecorder,
+  RuntimeChannels,
+  Transaction,
 } from 'nest-deliveries';
 import type { OutboundHttp } from 'nest-deliveries/outbound-http';
-import type { EntityManager } from 'typeorm';
-import { v7 as uuidv7, validate } from 'uuid';
-import { WebhookInputError, WebhookNotFoundError, WebhookStateError } from '../errors';
+import { v7 as uuidv7 } from 'uuid';
+import { WebhookInputError, WebhookStateError } from '../errors';
 import type { WebhookKeyring } from '../seal/keyring';
 import { checkBody } from '../sign/json-bytes';
-import { checkKind, messageIdOf } from '../sign/names';
-import { endpointChannel, EndpointChannel, type TenantMessage } from './endpoint.channel';
+import { messageIdOf } from '../sign/names';
+import { checkKinds, checkSchemes, checkTenant, requireId } from './check-endpoint';
+import { EndpointChannel, type TenantMessage } from './endpoint.channel';
 import { endpointOf, openContent, sealContent, type EndpointRow, type WebhookEndpoint } from './endpoint-row';
 import {
-  endpointSchemes,
   liveSecrets,
   mostSecrets,
   newSecret,
@@ -27,15 +23,16 @@ import {
   type EndpointScheme,
   type ShownSecrets,
 } from './endpoint-secrets';
+import { EndpointStore } from './endpoint-store';
 import {
   deleteEndpointSql,
   disableEndpointSql,
   enableEndpointSql,
   insertEndpointSql,
   listEndpointsSql,
-  lockEndpointSql,
   updateEndpointSql,
 } from './endpoint.sql';
+import { asInput, conditionsOf, type CountedRetryOptions, type FailedRange } from './failed-range';
 
 /** What a tenant registers. */
 export interface NewEndpoint {
@@ -48,25 +45,19 @@ export interface NewEndpoint {
   readonly schemes?: readonly EndpointScheme[];
 }
 
-/** Which of an endpoint's failed deliveries: by when they were created. */
-export interface FailedRange {
-  readonly from?: Date;
-  /** Exclusive. */
-  readonly until?: Date;
-}
-
 /** The kind of the message that a test sends. */
 export const testKind = 'webhook.test';
 
 const longestOverlap = 30 * 86_400_000;
 const pageSize = 100;
-type LockedRow = EndpointRow & { readonly now: number };
 
 /**
  * Endpoints that tenants register. Every call names the tenant, and sees nothing of another's; that the caller may speak for it is
  * the host's to know.
  */
 export class WebhookEndpoints {
+  private readonly store: EndpointStore;
+
   constructor(
     private readonly channels: RuntimeChannels,
     private readonly recorder: DeliveryRecorder,
@@ -74,7 +65,9 @@ export class WebhookEndpoints {
     private readonly channel: EndpointChannel,
     private readonly keyring: WebhookKeyring,
     private readonly http: OutboundHttp,
-  ) {}
+  ) {
+    this.store = new EndpointStore(channels);
+  }
 
   /**
    * @returns the endpoint, and its secrets, which are never shown again
@@ -93,8 +86,8 @@ export class WebhookEndpoints {
     const id = uuidv7();
     const secret = newSecret();
     const sealed = sealContent(this.keyring, id, tenant, { url, secrets: [secret] });
-    const [row] = await this.transaction((tx) =>
-      tx.query<[EndpointRow]>(insertEndpointSql(this.channels.schema), [id, tenant, kinds, schemes, sealed]),
+    const [row] = await this.store.transaction((tx) =>
+      tx.query<[EndpointRow]>(insertEndpointSql(this.store.schema), [id, tenant, kinds, schemes, sealed]),
     );
     return { endpoint: endpointOf(row), secrets: shownOf(secret, schemes) };
   }
@@ -102,15 +95,18 @@ export class WebhookEndpoints {
   /** A tenant's endpoints, 100 at a time. @param after the last id of the page before */
   async list(tenant: string, after = '00000000-0000-0000-0000-000000000000'): Promise<WebhookEndpoint[]> {
     checkTenant(tenant);
-    const rows = await this.transaction((tx) =>
-      tx.query<EndpointRow[]>(listEndpointsSql(this.channels.schema), [tenant, requireId(after), pageSize]),
+    const rows = await this.store.transaction((tx) =>
+      tx.query<EndpointRow[]>(listEndpointsSql(this.store.schema), [tenant, requireId(after), pageSize]),
     );
     return rows.map(endpointOf);
   }
 
   /** One of a tenant's, with its URL. @throws WebhookNotFoundError */
   async get(tenant: string, id: string): Promise<WebhookEndpoint & { readonly url: string }> {
-    return this.change(tenant, id, async (row) => ({ ...endpointOf(row), url: openContent(this.keyring, row).url }));
+    return this.store.change(tenant, id, async (row) => ({
+      ...endpointOf(row),
+      url: openContent(this.keyring, row).url,
+    }));
   }
 
   /**
@@ -120,10 +116,10 @@ export class WebhookEndpoints {
   async update(tenant: string, id: string, changes: { url?: string; kinds?: readonly string[] }): Promise<void> {
     if (changes.url !== undefined) this.checkUrl(changes.url);
     if (changes.kinds !== undefined) checkKinds(changes.kinds);
-    await this.change(tenant, id, async (row, tx) => {
+    await this.store.change(tenant, id, async (row, tx) => {
       const content = openContent(this.keyring, row);
       const sealed = sealContent(this.keyring, id, tenant, { ...content, url: changes.url ?? content.url });
-      await tx.query(updateEndpointSql(this.channels.schema), [id, changes.kinds ?? row.kinds, sealed]);
+      await tx.query(updateEndpointSql(this.store.schema), [id, changes.kinds ?? row.kinds, sealed]);
     });
   }
 
@@ -137,7 +133,7 @@ export class WebhookEndpoints {
    */
   async rotateSecret(tenant: string, id: string, { overlap = 86_400_000 } = {}): Promise<ShownSecrets> {
     if (!(overlap >= 0 && overlap <= longestOverlap)) throw new WebhookInputError('overlap', '0 ms to 30 days');
-    return this.change(tenant, id, async (row, tx) => {
+    return this.store.change(tenant, id, async (row, tx) => {
       const { url, secrets } = openContent(this.keyring, row);
       const live = liveSecrets(secrets, row.now);
       if (live.length >= mostSecrets) {
@@ -148,24 +144,24 @@ export class WebhookEndpoints {
       const secret = newSecret();
       const runningOut = live.map((old) => ({ ...old, expiresAt: old.expiresAt ?? row.now + overlap }));
       const sealed = sealContent(this.keyring, id, tenant, { url, secrets: [secret, ...runningOut] });
-      await tx.query(updateEndpointSql(this.channels.schema), [id, row.kinds, sealed]);
+      await tx.query(updateEndpointSql(this.store.schema), [id, row.kinds, sealed]);
       return shownOf(secret, row.schemes);
     });
   }
 
   /** What is due meanwhile fails as `endpoint_disabled`, without a send. @throws WebhookNotFoundError */
   async disable(tenant: string, id: string): Promise<void> {
-    await this.change(tenant, id, (_, tx) => tx.query(disableEndpointSql(this.channels.schema), [id, 'operator']));
+    await this.store.change(tenant, id, (_, tx) => tx.query(disableEndpointSql(this.store.schema), [id, 'operator']));
   }
 
   /** What failed meanwhile stays failed until somebody retries it. @throws WebhookNotFoundError */
   async enable(tenant: string, id: string): Promise<void> {
-    await this.change(tenant, id, (_, tx) => tx.query(enableEndpointSql(this.channels.schema), [id]));
+    await this.store.change(tenant, id, (_, tx) => tx.query(enableEndpointSql(this.store.schema), [id]));
   }
 
   /** What still waits for it fails as `endpoint_deleted`. @throws WebhookNotFoundError */
   async remove(tenant: string, id: string): Promise<void> {
-    await this.change(tenant, id, (_, tx) => tx.query(deleteEndpointSql(this.channels.schema), [id]));
+    await this.store.change(tenant, id, (_, tx) => tx.query(deleteEndpointSql(this.store.schema), [id]));
   }
 
   /**
@@ -188,7 +184,7 @@ export class WebhookEndpoints {
    */
   async sendTest(tenant: string, id: string, body: Uint8Array = Buffer.from('{"test":true}')): Promise<string> {
     const bytes = checkBody(body);
-    return this.change(tenant, id, async (row, tx) => {
+    return this.store.change(tenant, id, async (row, tx) => {
       if (row.status === 'disabled') throw new WebhookStateError(`Endpoint ${id} is disabled. Enable it first.`);
       const recorded = await this.recorder.enqueue(tx, EndpointChannel, this.channel.draft(row, testKind, bytes));
       return messageIdOf(recorded.id);
@@ -196,7 +192,7 @@ export class WebhookEndpoints {
   }
 
   /**
-   * How many failed deliveries of an endpoint a retry would send again: what to show before it is done.
+   * How many failed deliveries of an endpoint a retry would send again: what to show before it is done. The retry asks for its `asOf`.
    * @throws WebhookNotFoundError, WebhookInputError
    */
   async countFailed(tenant: string, id: string, range: FailedRange = {}): Promise<BulkCount> {
@@ -206,11 +202,18 @@ export class WebhookEndpoints {
 
   /**
    * Sends the failed deliveries of an endpoint again.
-   * @param options as `DeliveryOperations.retryMatching` takes them: `asOf` of the count that was shown, `spreadOver` to be gentle
+   * @param options as `DeliveryOperations.retryMatching` takes them; `asOf` is that of the count that was shown, so that nothing is
+   *   sent that it did not count. `spreadOver` is gentle with a receiver that has just come back
    * @throws WebhookNotFoundError, WebhookInputError; WebhookStateError for an endpoint that is disabled
    */
-  async retryFailed(tenant: string, id: string, range: FailedRange, options: BulkRetryOptions): Promise<BulkReport> {
+  async retryFailed(tenant: string, id: string, range: FailedRange, options: CountedRetryOptions): Promise<BulkReport> {
     const { status } = await this.requireOwn(tenant, id);
+    if (!(options.asOf instanceof Date) || Number.isNaN(options.asOf.getTime())) {
+      throw new WebhookInputError(
+        'asOf',
+        'that of the answer of countFailed: count first, and show how many it would be',
+      );
+    }
     if (status === 'disabled') {
       throw new WebhookStateError(`Endpoint ${id} is disabled: everything would fail again. Enable it first.`);
     }
@@ -218,24 +221,7 @@ export class WebhookEndpoints {
   }
 
   private requireOwn(tenant: string, id: string): Promise<EndpointRow> {
-    return this.change(tenant, id, (row) => Promise.resolve(row));
-  }
-
-  private change<T>(tenant: string, id: string, work: (row: LockedRow, tx: EntityManager) => Promise<T>): Promise<T> {
-    checkTenant(tenant);
-    return this.transaction(async (tx) => {
-      const values = [requireId(id), tenant];
-      const [row] = await tx.query<LockedRow[]>(lockEndpointSql(this.channels.schema), values);
-      if (!row) throw new WebhookNotFoundError(`endpoint ${id}`);
-      return work(row, tx);
-    });
-  }
-
-  private transaction<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
-    return this.channels.dataSource.transaction('READ COMMITTED', async (tx) => {
-      await tx.query("SET LOCAL statement_timeout = '10s'");
-      return work(tx);
-    });
+    return this.store.change(tenant, id, (row) => Promise.resolve(row));
   }
 
   private checkUrl(url: unknown): void {
@@ -244,43 +230,4 @@ export class WebhookEndpoints {
     if (verdict.allowed) return;
     throw new WebhookInputError('url', `a public HTTPS address (this one is refused: ${verdict.reason})`);
   }
-}
-
-const conditionsOf = (id: string, { from, until }: FailedRange): DeliveryConditions => ({
-  channel: endpointChannel,
-  lane: id,
-  status: 'failed',
-  ...(from && { createdAfter: from }),
-  ...(until && { createdBefore: until }),
-});
-
-async function asInput<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof InvalidRequestError) throw new WebhookInputError(error.path, error.rule);
-    throw error;
-  }
-}
-
-function requireId(id: string): string {
-  if (validate(id)) return id.toLowerCase();
-  throw new WebhookNotFoundError('such endpoint');
-}
-
-function checkTenant(tenant: string): void {
-  if (typeof tenant === 'string' && /^[\x21-\x7e]{1,128}$/.test(tenant)) return;
-  throw new WebhookInputError('tenant', '1 to 128 visible ASCII characters');
-}
-
-function checkKinds(kinds: readonly string[]): void {
-  if (!Array.isArray(kinds) || kinds.length < 1 || kinds.length > 100) {
-    throw new WebhookInputError('list of event kinds', '1 to 100 kinds, or * for all');
-  }
-  for (const kind of kinds) if (kind !== '*') checkKind(kind);
-}
-
-function checkSchemes(schemes: readonly EndpointScheme[]): void {
-  const known = Array.isArray(schemes) && schemes.length > 0 && schemes.every((each) => endpointSchemes.includes(each));
-  if (!known) throw new WebhookInputError('list of schemes', `one or more of ${endpointSchemes.join(', ')}`);
 }

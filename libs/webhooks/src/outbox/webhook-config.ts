@@ -1,5 +1,6 @@
 import type { Duration } from 'nest-deliveries';
 import { WebhookConfigurationError } from '../errors';
+import { requireKnown } from '../known-options';
 import { checkSchemes, type WebhookScheme } from '../send/signing';
 import { checkNamespace } from '../sign/names';
 import { Redacted } from '../sign/redacted';
@@ -20,6 +21,8 @@ export interface WebhookConfigOptions {
   /** The keys of the scheme `standard`: each signs every attempt. */
   readonly standardKeys?: readonly StandardSigner[];
 }
+
+const known = ['namespace', 'destination', 'quota', 'window', 'schemes', 'standardKeys'];
 
 /**
  * What a namespace is: bound, with its signing key, when it is opened for the first time. Opening it with anything else fails, so
@@ -42,6 +45,7 @@ export class WebhookConfig extends Redacted {
    */
   constructor(options: WebhookConfigOptions, production = process.env.NODE_ENV === 'production') {
     super();
+    requireKnown('WebhookConfig', options, known);
     this.#options = options;
     const { destination, quota, window = '1d', schemes = ['rullst-v1'], standardKeys = [] } = options;
     this.namespace = checkNamespace(options.namespace);

@@ -1,41 +1,12 @@
-import {
-  DedupeConflictError,
-  DeliveryStateError,
-  type DeliveryOperations,
-  type RuntimeChannel,
-  type Transaction,
-} from 'nest-deliveries';
+import { DeliveryStateError, type DeliveryOperations, type Transaction } from 'nest-deliveries';
 import type { OutboundHttp } from 'nest-deliveries/outbound-http';
-import type { QueryRunner } from 'typeorm';
-import { v7 as uuidv7 } from 'uuid';
-import {
-  WebhookCapacityError,
-  WebhookClosedError,
-  WebhookConflictError,
-  WebhookInputError,
-  WebhookNotFoundError,
-  WebhookStateError,
-} from '../errors';
-import type { WebhookKeyring } from '../seal/keyring';
-import { openMessage, sealMessage } from '../seal/sealed-message';
-import { checkBody } from '../sign/json-bytes';
-import { checkEventKey, checkKind, checkWorker, deliveryIdOf, messageIdOf } from '../sign/names';
+import { WebhookClosedError, WebhookInputError, WebhookNotFoundError, WebhookStateError } from '../errors';
+import { openMessage } from '../seal/sealed-message';
+import { checkWorker, deliveryIdOf, messageIdOf } from '../sign/names';
 import { Redacted } from '../sign/redacted';
-import type { WebhookSigningKey } from '../sign/signing-key';
 import { dispatchedOf, type Dispatched } from './dispatched';
 import type { NamespaceChannel } from './namespace-channel';
-import type { NamespaceStore } from './namespace-store';
-import type { WebhookConfig } from './webhook-config';
-
-/** What became of an event. */
-export interface Enqueued {
-  /** The message's id, as receivers see it: of this event, or of the one that was recorded first under its key. */
-  readonly id: string;
-  /** The event was there already, with the same kind and bytes. */
-  readonly duplicate: boolean;
-  /** The signing key is an offline one: it will not really be sent. */
-  readonly offline: boolean;
-}
+import { recordEvent, type Enqueued, type RecordParts } from './record-event';
 
 /** The little that is told of what failed. */
 export interface FailedEvent {
@@ -48,12 +19,7 @@ export interface FailedEvent {
 }
 
 /** Parts of an outbox, put together by `WebhookOutboxes`. */
-export interface OutboxParts {
-  readonly config: WebhookConfig;
-  readonly keyring: WebhookKeyring;
-  readonly key: WebhookSigningKey;
-  readonly store: NamespaceStore;
-  readonly channel: RuntimeChannel;
+export interface OutboxParts extends RecordParts {
   readonly handler: NamespaceChannel;
   readonly operations: DeliveryOperations;
   readonly http: OutboundHttp;
@@ -100,33 +66,7 @@ export class WebhookOutbox extends Redacted {
    *   TransactionRequiredError: the transaction stays usable
    */
   async enqueue(tx: Transaction, eventKey: string, kind: string, bytes: Uint8Array): Promise<Enqueued> {
-    const { config, key, keyring, channel, store } = this.#open();
-    const body = checkBody(bytes);
-    checkKind(kind);
-    const dedupeKey = key.eventKeyTag(config.namespace, checkEventKey(eventKey));
-    const dedupeDigest = key.contentTag(config.namespace, kind, body);
-    const runner = store.connectionOf(tx);
-    const { place, now } = await store.takePlace(runner);
-    const first = place > config.quota ? await this.#makeRoom(runner, dedupeKey, dedupeDigest) : undefined;
-    if (first) return first;
-    const id = uuidv7();
-    try {
-      const recorded = await channel.enqueue(runner, {
-        id,
-        destination: config.namespace,
-        lane: config.namespace,
-        payload: sealMessage(keyring, config.channel, id, kind, body),
-        dedupeKey,
-        dedupeDigest,
-        deadline: new Date(now + config.window),
-      });
-      if (recorded.state === 'duplicate') await store.giveBackPlace(runner);
-      return this.#enqueued(recorded.id, recorded.state === 'duplicate');
-    } catch (error) {
-      if (!(error instanceof DedupeConflictError)) throw error;
-      await store.giveBackPlace(runner);
-      throw new WebhookConflictError(config.namespace, messageIdOf(error.deliveryId));
-    }
+    return recordEvent(this.#open(), tx, { key: eventKey, kind, bytes });
   }
 
   /**
@@ -207,21 +147,6 @@ export class WebhookOutbox extends Redacted {
 
   protected describe(): string {
     return this.namespace;
-  }
-
-  /** The namespace is full: what is there already is there all the same, and what was deleted by hand leaves room. */
-  async #makeRoom(runner: QueryRunner, dedupeKey: string, content: string): Promise<Enqueued | undefined> {
-    const { store, config } = this.#parts;
-    const holder = await store.holderOf(runner, dedupeKey, content);
-    if (!holder && (await store.recount(runner)) <= config.quota) return undefined;
-    await store.giveBackPlace(runner);
-    if (!holder) throw new WebhookCapacityError(config.namespace, config.quota);
-    if (!holder.same) throw new WebhookConflictError(config.namespace, messageIdOf(holder.id));
-    return this.#enqueued(holder.id, true);
-  }
-
-  #enqueued(deliveryId: string, duplicate: boolean): Enqueued {
-    return { id: messageIdOf(deliveryId), duplicate, offline: this.offline };
   }
 
   async #operate(messageId: string, operation: (deliveryId: string) => Promise<unknown>): Promise<void> {

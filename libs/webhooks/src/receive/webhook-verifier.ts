@@ -1,4 +1,5 @@
 import { WebhookConfigurationError, WebhookSignatureError } from '../errors';
+import { requireKnown } from '../known-options';
 import { bodyLimit } from '../sign/json-bytes';
 import { Redacted } from '../sign/redacted';
 import type { WebhookSigningKey } from '../sign/signing-key';
@@ -45,9 +46,11 @@ export class WebhookVerifier extends Redacted {
   /** @throws WebhookConfigurationError */
   constructor(
     readonly source: string,
-    { rullst = [], standard = [], tolerance = 300, limit = bodyLimit }: WebhookVerifierOptions,
+    options: WebhookVerifierOptions,
   ) {
     super();
+    requireKnown(`Receiver "${source}"`, options, ['rullst', 'standard', 'tolerance', 'limit']);
+    const { rullst = [], standard = [], tolerance = 300, limit = bodyLimit } = options;
     this.tolerance = tolerance;
     this.limit = limit;
     this.#rullst = new Map(rullst.map((key) => [key.id, key]));
