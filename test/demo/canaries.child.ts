@@ -55,7 +55,11 @@ async function main(whole: boolean): Promise<Findings> {
     const metrics = await play(stage, whole);
     const { canaries, wire } = await canariesOf(stage);
     const rows = await rowsOf({ query: (sql, given = []) => stage['query'](sql, given) }, ['deliveries', 'public']);
-    const objects = applications.flatMap(instancesIn).map((each) => inspect(each, { depth: 4, showHidden: true }));
+    const objects = applications.flatMap(instancesIn).flatMap((each) => [
+      inspect(each, { depth: 4, showHidden: true }),
+      // Past what they say of themselves, down to their fields.
+      inspect(each, { depth: 4, customInspect: false }),
+    ]);
     const errors = stage['replicas'].map((replica) => replica['errors']).join('\n');
     const everything = { ...canaries, ...wire };
     return {

@@ -16,6 +16,9 @@ import { runTs } from '../support/ts-child';
 import { startTestReceiver, type TestReceiver } from './support/receiver';
 import { newKeyring, newSigningKey, startWebhooksApp, type WebhooksApp } from './support/webhooks-app';
 
+// One of them starts processes that load Nest and TypeORM.
+jest.setTimeout(60_000);
+
 let database: TestDatabase;
 let receiver: TestReceiver;
 let app: WebhooksApp;
@@ -118,7 +121,7 @@ describe('when PostgreSQL goes away between the 2xx and its record', () => {
       .get(ChannelRegistry)
       .all()
       .find(({ name }) => name === 'webhooks.school')!;
-    Object.assign(channel, { lease: 1_500 });
+    Object.assign(channel, { lease: 2_500 });
     receiver.answer(() => {
       away();
       return 202;

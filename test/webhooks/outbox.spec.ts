@@ -720,6 +720,7 @@ describe('opening', () => {
     ['a window of eight days', { window: '8d' }],
     ['a scheme that there is not', { schemes: ['v2' as 'standard'] }],
     ['the scheme standard without keys', { schemes: ['standard'] }],
+    ['an option that there is none', { windows: '1d' } as Partial<WebhookConfigOptions>],
     ['a URL in the place of a destination', { destination: 'https://a.example/' as unknown as WebhookDestination }],
   ])('refuses %s', (_, changes) => {
     expect(() => new WebhookConfig(config(changes))).toThrow(

@@ -273,6 +273,7 @@ it.each<[string, ConstructorParameters<typeof WebhookVerifier>[1]]>([
   ['with two keys of one id', { rullst: [newSigningKey('k'), newSigningKey('k')] }],
   ['with a tolerance of 301 s', { rullst: [key], tolerance: 301 }],
   ['with a limit of nothing', { rullst: [key], limit: 0 }],
+  ['with an option that there is none', { rullst: [key], tolerence: 5 } as { rullst: WebhookSigningKey[] }],
 ])('a verifier %s is refused when it is configured', (_, options) => {
   expect(() => new WebhookVerifier('partner', options)).toThrow(
     expect.objectContaining({ code: 'WEBHOOK_CONFIGURATION' }),
