@@ -14,7 +14,7 @@ interface TimeColumns {
 export class TestClock {
   private readonly schema: string;
 
-  /** @param schema of the queue's tables, quoted */
+  /** @param quotedSchema of the queue’s tables */
   constructor(
     private readonly dataSource: DataSource,
     private readonly quotedSchema: string,

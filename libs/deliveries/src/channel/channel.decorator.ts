@@ -65,7 +65,7 @@ export interface RetrySettings {
  */
 export interface ChannelHandler<Payload = unknown, Recipient = unknown, Event extends DeliveryEvent = DeliveryEvent> {
   /**
-   * The deliveries that `event` causes; an empty list for an event that is none of this channel's business; {@link draftsFrom}
+   * The deliveries that `event` causes; an empty list for an event that is none of this channel's business; `draftsFrom`
    * for very many. Runs in the
    * caller's transaction: read through `tx`, and only through it. What it throws makes `record` fail.
    */

@@ -127,7 +127,7 @@ export class WebhookEndpoints {
    * Makes a new secret. The old one stays good for the overlap: Standard Webhooks requests carry a signature of each; those of
    * `rullst-v1`, which carry one, are signed with the old one until then.
    *
-   * @param options.overlap in ms, 0 to 30 days. Default a day
+   * @param options `overlap` in ms, 0 to 30 days. Default a day
    * @returns the new secrets, which are never shown again
    * @throws WebhookNotFoundError, WebhookInputError, WebhookStateError
    */
