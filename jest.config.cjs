@@ -8,8 +8,8 @@ module.exports = {
   testEnvironment: 'node',
   moduleFileExtensions: ['ts', 'js', 'json'],
   testRegex: '\\.spec\\.ts$',
-  testPathIgnorePatterns: ['/node_modules/', '/dist/', ...(process.env.TEST_LONG ? [] : ['\\.long\\.spec\\.ts$'])],
-  modulePathIgnorePatterns: ['<rootDir>/dist/'],
+  testPathIgnorePatterns: ['/node_modules/', '/build/', '/dist/', ...(process.env.TEST_LONG ? [] : ['\\.long\\.spec\\.ts$'])],
+  modulePathIgnorePatterns: ['<rootDir>/build/', '<rootDir>/dist/'],
   transform: {
     '^.+\\.[tj]s$': [
       '@swc/jest',
