@@ -22,6 +22,7 @@ import { resolveOptions, type DeliveriesOptions, type ResolvedOptions } from './
 import { DeliveriesOptionsError } from './errors';
 import { adminParts } from './operate/admin/admin-parts';
 import type { AdminOptions } from './operate/admin/admin-options';
+import { checkModuleName, deliveriesToken, moduleNameToken } from './module-name';
 import { AttemptObserver } from './observe/attempt-observer';
 import { AttemptTally } from './observe/attempt-tally';
 import { DeliveriesHealthIndicator } from './observe/health/deliveries-health';
@@ -41,6 +42,8 @@ import { DeliveryWorkers } from './worker/delivery-workers';
 
 /** What `DeliveriesModule.forRootAsync` takes: a factory for the options, and what it injects. */
 export interface DeliveriesAsyncOptions extends Pick<ModuleMetadata, 'imports'>, Pick<FactoryProvider, 'inject'> {
+  /** Tells this module from others of the same application; see `DeliveriesOptions`. Default: none, for the only one. */
+  readonly name?: string;
   /** Injection token of the `DataSource`: it must be known before the factory runs. Default: the class `DataSource`. */
   readonly dataSource?: InjectionToken;
   /** The operators' routes, which Nest must know before the factory runs. Default: none. */
@@ -49,7 +52,7 @@ export interface DeliveriesAsyncOptions extends Pick<ModuleMetadata, 'imports'>,
 }
 
 /** What a factory may give. */
-type LateOptions = Omit<DeliveriesOptions, 'dataSource' | 'admin'>;
+type LateOptions = Omit<DeliveriesOptions, 'name' | 'dataSource' | 'admin'>;
 
 const optionsToken = Symbol('nest-deliveries options');
 const dataSourceToken = Symbol('nest-deliveries data source');
@@ -57,7 +60,8 @@ const schedulerToken = Symbol('nest-deliveries scheduler registry');
 
 /**
  * Durable outbound deliveries. Import it once, in the root module, beside `TypeOrmModule` and `ScheduleModule.forRoot()`:
- * `DeliveryRecorder` can then be injected everywhere, and channels are found wherever they are registered.
+ * `DeliveryRecorder` can then be injected everywhere, and channels are found wherever they are registered. A second one, for another
+ * database, has a `name`.
  */
 @Module({})
 export class DeliveriesModule implements OnModuleInit, OnApplicationShutdown {
@@ -71,15 +75,16 @@ export class DeliveriesModule implements OnModuleInit, OnApplicationShutdown {
   /** @throws DeliveriesOptionsError at start, for an option that is unknown or out of range */
   static forRoot(options: DeliveriesOptions = {}): DynamicModule {
     const provided = { provide: optionsToken, useFactory: () => resolveOptions(options) };
-    return build([], options?.dataSource, options?.admin, provided);
+    return build(options ?? {}, [], provided);
   }
 
   /** @throws DeliveriesOptionsError at start, for an option that is unknown or out of range */
-  static forRootAsync({ imports, inject, dataSource, admin, useFactory }: DeliveriesAsyncOptions): DynamicModule {
-    return build(imports, dataSource, admin, {
+  static forRootAsync({ imports, inject, useFactory, ...early }: DeliveriesAsyncOptions): DynamicModule {
+    return build(early, imports, {
       provide: optionsToken,
       inject: inject ?? [],
-      useFactory: async (...injected: never[]) => resolveOptions(withoutEarly(await useFactory(...injected))),
+      useFactory: async (...injected: never[]) =>
+        resolveOptions(withoutEarly(await useFactory(...injected)), early.name),
     });
   }
 
@@ -99,13 +104,29 @@ export class DeliveriesModule implements OnModuleInit, OnApplicationShutdown {
   }
 }
 
+/** What can be injected everywhere. */
+const exported = [
+  DeliveryRecorder,
+  DeliveryWorkers,
+  RuntimeChannels,
+  DeliveryCleaner,
+  DeliveryOperations,
+  ChannelPauses,
+  WakeUps,
+  AttemptTally,
+  QueueCounter,
+  DeliveriesMetrics,
+  DeliveriesHealthIndicator,
+];
+
 function build(
+  { name, dataSource, admin: adminOptions }: Pick<DeliveriesOptions, 'name' | 'dataSource' | 'admin'>,
   imports: ModuleMetadata['imports'],
-  dataSource: InjectionToken | undefined,
-  adminOptions: AdminOptions | undefined,
   options: Provider,
 ): DynamicModule {
-  const admin = adminParts(adminOptions);
+  checkModuleName(name);
+  const admin = adminParts(adminOptions, name === undefined ? 'admin/deliveries' : `admin/deliveries-${name}`);
+  const named = exported.map((each) => ({ provide: deliveriesToken(each, name), useExisting: each }));
   return {
     module: DeliveriesModule,
     global: true,
@@ -115,6 +136,8 @@ function build(
       ...(admin.providers ?? []),
       ...(adminOptions && adminOptions.dashboard !== false ? dashboardProviders(optionsToken) : []),
       options,
+      { provide: moduleNameToken, useValue: name },
+      ...named,
       {
         provide: dataSourceToken,
         inject: [{ token: dataSource ?? DataSource, optional: true }],
@@ -212,19 +235,8 @@ function build(
       },
       ...observeProviders({ options: optionsToken, dataSource: dataSourceToken, scheduler: schedulerToken }),
     ],
-    exports: [
-      DeliveryRecorder,
-      DeliveryWorkers,
-      RuntimeChannels,
-      DeliveryCleaner,
-      DeliveryOperations,
-      ChannelPauses,
-      WakeUps,
-      AttemptTally,
-      QueueCounter,
-      DeliveriesMetrics,
-      DeliveriesHealthIndicator,
-    ],
+    // By class from the nameless one alone: of two, Nest would take either.
+    exports: [...named.map(({ provide }) => provide), ...(name === undefined ? exported : [])],
   };
 }
 
@@ -242,7 +254,7 @@ function requireDataSource(dataSource: DataSource | undefined, token: InjectionT
 
 /** What the factory gave; TypeScript lets an object with more properties pass. */
 function withoutEarly(options: DeliveriesOptions): DeliveriesOptions {
-  const early = (['dataSource', 'admin'] as const).find((name) => options?.[name] !== undefined);
+  const early = (['name', 'dataSource', 'admin'] as const).find((name) => options?.[name] !== undefined);
   if (early === undefined) return options;
   throw new DeliveriesOptionsError(
     `DeliveriesModule: ${early} must be known before the factory of forRootAsync runs; got it from the factory. Put it beside useFactory.`,

@@ -6,6 +6,7 @@ import { defaultSchema, quoteSchema } from 'nest-deliveries/migrations';
 import { isCommandProcess } from './command-process';
 import { milliseconds, type Duration } from './delivery/duration';
 import { DeliveriesOptionsError } from './errors';
+import { checkModuleName } from './module-name';
 import type { ChannelSettings, RetentionSettings, RetrySettings } from './channel/channel.decorator';
 import type { LogAttempts } from './observe/attempt-observer';
 import type { MetricsOptions } from './observe/metrics/deliveries-metrics';
@@ -14,6 +15,11 @@ import { defaultRetention, endings, manual, type Retention } from './clean-up/re
 
 /** What `DeliveriesModule.forRoot` takes. Durations are milliseconds or strings such as `'10s'`. */
 export interface DeliveriesOptions {
+  /**
+   * Tells this module from others of the same application, such as `'billing'`: its channels say `module: 'billing'`, and what it
+   * exports is injected with `deliveriesToken`. Default: none, for the only one.
+   */
+  readonly name?: string;
   /** PostgreSQL schema of the tables. Default `deliveries`. */
   readonly schema?: string;
   /** Bring the schema up to date at start. Default: on, unless `NODE_ENV` is `production`. */
@@ -79,6 +85,9 @@ export interface HealthSettings {
 export interface ResolvedOptions {
   /** This process runs a command: it records and operates, and nothing else. */
   readonly passive: boolean;
+  readonly name: string | undefined;
+  /** What the names of this module's timers begin with in Nest's SchedulerRegistry. */
+  readonly timers: string;
   readonly schema: string;
   readonly migrate: boolean;
   readonly dataSource: InjectionToken;
@@ -114,6 +123,7 @@ export interface ChannelDefaults {
 
 /** Every option of the module with its default, as the options table in the docs has it. */
 export const optionDefaults = {
+  name: 'none',
   schema: `'${defaultSchema}'`,
   migrate: 'on, unless `NODE_ENV` is `production`',
   dataSource: 'the class `DataSource`',
@@ -151,10 +161,14 @@ export const channelSettingNames = [
   'lane',
 ] as const;
 
-/** @throws DeliveriesOptionsError that says which option, the rule, what was given and what to do */
-export function resolveOptions(options: DeliveriesOptions = {}): ResolvedOptions {
+/**
+ * @param name where it was given apart from the options
+ * @throws DeliveriesOptionsError that says which option, the rule, what was given and what to do
+ */
+export function resolveOptions(options: DeliveriesOptions = {}, name = options?.name): ResolvedOptions {
   refuseUnknown('DeliveriesModule', options, Object.keys(optionDefaults));
   const schema = options.schema ?? defaultSchema;
+  checkModuleName(name);
   try {
     quoteSchema(schema);
   } catch (error) {
@@ -182,6 +196,8 @@ export function resolveOptions(options: DeliveriesOptions = {}): ResolvedOptions
   }
   const resolved: ResolvedOptions = {
     passive: false,
+    name,
+    timers: name === undefined ? `deliveries:${schema}` : `deliveries/${name}:${schema}`,
     schema,
     migrate,
     dataSource: options.dataSource ?? DataSource,

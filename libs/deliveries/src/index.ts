@@ -1,5 +1,6 @@
 // Set up
 export { DeliveriesModule, type DeliveriesAsyncOptions } from './deliveries.module';
+export { deliveriesToken } from './module-name';
 export { optionDefaults, type DeliveriesOptions, type HealthSettings } from './deliveries.options';
 export { milliseconds, type Duration } from './delivery/duration';
 

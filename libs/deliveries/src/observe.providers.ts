@@ -44,8 +44,8 @@ export const observeProviders = (tokens: Tokens): Provider[] => [
       database: ObserverDatabase,
       channels: ChannelRegistry,
       scheduler: SchedulerRegistry,
-      { schema }: ResolvedOptions,
-    ) => new QueueCounter(database, () => namesOf(channels), scheduler, schema),
+      { schema, timers }: ResolvedOptions,
+    ) => new QueueCounter(database, () => namesOf(channels), scheduler, schema, timers),
   },
   {
     provide: DeliveriesMetrics,

@@ -11,6 +11,7 @@ import {
   type ResolvedOptions,
 } from '../deliveries.options';
 import { ChannelDefinitionError, DeliveriesOptionsError, UnknownChannelError } from '../errors';
+import { moduleNameToken, requireOneOfAName } from '../module-name';
 import { channelOptionsOf, type ChannelHandler, type DeliveryChannelOptions } from './channel.decorator';
 
 /** A channel of this application with its settings as they hold here. */
@@ -23,6 +24,10 @@ export interface Channel extends ChannelDefaults {
   /** It came into being while the application ran. */
   readonly opened: boolean;
 }
+
+/** A module, in a message. */
+const called = (name: string | undefined): string =>
+  name === undefined ? 'the DeliveriesModule without a name' : `the DeliveriesModule named ${JSON.stringify(name)}`;
 
 type Provided = ReturnType<DiscoveryService['getProviders']>[number];
 
@@ -40,14 +45,20 @@ export class ChannelRegistry {
   /**
    * Finds the channels and checks them: once, however often it is called.
    * @throws ChannelDefinitionError that names the class
-   * @throws DeliveriesOptionsError for settings out of range, or for a channel that is configured but does not exist
+   * @throws DeliveriesOptionsError for settings out of range, for a channel that is configured but does not exist, or for two modules
+   *   of one name
    */
   discover(): void {
     if (this.discovered) return;
     this.discovered = true;
-    for (const wrapper of this.discovery.getProviders()) {
+    const providers = this.discovery.getProviders();
+    const modules = providers
+      .filter(({ token }) => token === moduleNameToken)
+      .map(({ instance }) => instance as string | undefined);
+    requireOneOfAName(modules, this.options.name);
+    for (const wrapper of providers) {
       const target = channelClassOf(wrapper);
-      if (!target || this.byClass.has(target)) continue;
+      if (!target || this.byClass.has(target) || !this.isOurs(target, modules)) continue;
       if (wrapper.isTransient || !wrapper.isDependencyTreeStatic()) {
         throw new ChannelDefinitionError(
           `${target.name} is ${wrapper.isTransient ? 'transient' : 'request-scoped (or depends on something that is)'}, but a channel ` +
@@ -71,6 +82,13 @@ export class ChannelRegistry {
     this.discover();
     const channel = this.byClass.get(channelClass);
     if (channel) return channel;
+    const declared = typeof channelClass === 'function' ? channelOptionsOf(channelClass) : undefined;
+    if (declared && declared.module !== this.options.name) {
+      throw new UnknownChannelError(
+        `${channelClass.name} is a channel of ${called(declared.module)}, and this recorder is that of ${called(this.options.name)}. Inject the ` +
+          "other one, with deliveriesToken(DeliveryRecorder, 'name'), and give it a transaction of its own database.",
+      );
+    }
     throw new UnknownChannelError(
       `${channelClass?.name ?? String(channelClass)} is not a channel of this application. Decorate it with @DeliveryChannel and ` +
         'add it to the providers of a module that is imported.',
@@ -84,7 +102,12 @@ export class ChannelRegistry {
    */
   open(declared: DeliveryChannelOptions, handler: ChannelHandler, className: string): Channel {
     this.discover();
-    const { workers } = declared;
+    const { workers, module: home } = declared;
+    if (home !== undefined && home !== this.options.name) {
+      throw new ChannelDefinitionError(
+        `${className} opens a channel of ${called(home)} in ${called(this.options.name)}. Open it with the RuntimeChannels of the other.`,
+      );
+    }
     // Options that name the channels to run cannot name one that comes later: it has to say itself that it is to run.
     const elsewhere = this.options.passive || (this.options.run !== undefined && workers === undefined);
     return this.define(elsewhere ? { ...declared, workers: 0 } : declared, handler, className, true);
@@ -93,6 +116,16 @@ export class ChannelRegistry {
   /** Takes a channel away that was opened. */
   close(name: string): void {
     if (this.byName.get(name)?.opened) this.byName.delete(name);
+  }
+
+  /** @throws ChannelDefinitionError for a channel of a module that is not there, which nobody would ever send */
+  private isOurs(target: Type, modules: readonly (string | undefined)[]): boolean {
+    const { module: home } = channelOptionsOf(target)!;
+    if (modules.includes(home)) return home === this.options.name;
+    throw new ChannelDefinitionError(
+      `${target.name} is a channel of ${called(home)}, and there is none in this application; there are: ` +
+        `${modules.map(called).join(', ')}. Correct the module in @DeliveryChannel, or give a DeliveriesModule that name.`,
+    );
   }
 
   private add(target: Type, handler: ChannelHandler): void {
@@ -106,7 +139,7 @@ export class ChannelRegistry {
     opened: boolean,
   ): Channel {
     const subject = `Channel class ${className}`;
-    const { name, ...settings } = declared;
+    const { name, module: _home, ...settings } = declared;
     if (typeof name !== 'string' || !/^[A-Za-z0-9._:-]{1,160}$/.test(name)) {
       throw new ChannelDefinitionError(
         `${subject}: name must be 1 to 160 of A-Z a-z 0-9 . _ : - and is stored with each delivery; got ${JSON.stringify(name)}. Rename it.`,

@@ -12,6 +12,8 @@ export interface DeliveryChannelOptions extends ChannelSettings {
   readonly name: string;
   /** How long after its creation, or an operator's last retry, a delivery is still worth sending. */
   readonly maxAge: Duration;
+  /** Name of the `DeliveriesModule` whose channel it is. Default: the one without a name. */
+  readonly module?: string;
 }
 
 /** The settings of a channel that have defaults; see `DeliveriesOptions` for the values. */

@@ -52,7 +52,7 @@ export class DeliveryCleaner implements OnApplicationBootstrap, BeforeApplicatio
     private readonly options: ResolvedOptions,
   ) {
     const schema = `"${options.schema}"`;
-    this.intervalName = `deliveries:${options.schema}:clean-up`;
+    this.intervalName = `${options.timers}:clean-up`;
     this.lock = `SELECT pg_try_advisory_xact_lock(hashtextextended('nest-deliveries clean-up of ${options.schema}', 0)) AS alone`;
     this.abandoner = new KeyAbandoner(schema);
     this.statements = {

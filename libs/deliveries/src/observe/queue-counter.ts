@@ -41,8 +41,9 @@ export class QueueCounter implements BeforeApplicationShutdown {
     private readonly channels: () => readonly string[],
     private readonly scheduler: SchedulerRegistry,
     schema: string,
+    timers: string,
   ) {
-    this.intervalName = `deliveries:${schema}:count`;
+    this.intervalName = `${timers}:count`;
     this.pendingText = pendingSql(`"${schema}"`);
   }
 

@@ -293,6 +293,6 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
   }
 
   private pollName(channel: string): string {
-    return `deliveries:${this.options.schema}:poll:${channel}`;
+    return `${this.options.timers}:poll:${channel}`;
   }
 }

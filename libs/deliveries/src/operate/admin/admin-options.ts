@@ -12,7 +12,7 @@ export interface AdminOptions {
   readonly guards: readonly (Type<CanActivate> | CanActivate)[];
   /** Modules whose providers the guards inject, unless those are global. */
   readonly imports?: ModuleMetadata['imports'];
-  /** Path of the dashboard, below the application's global prefix; the JSON API is at `api` below it. Default `admin/deliveries`. */
+  /** Path of the dashboard, below the application's global prefix; the JSON API is at `api` below it. Default `admin/deliveries`, or `admin/deliveries-<name>` of a module that has a name. */
   readonly path?: string;
   /** Who does what a request asks for; it is recorded. Default: the request's `user`, by its `email`, `username`, `name`, `id` or `sub`. */
   readonly actor?: (request: any) => string | Promise<string>;
@@ -32,9 +32,9 @@ const names = ['guards', 'imports', 'path', 'actor', 'canSeePayload', 'api', 'da
 const segment = /^[A-Za-z0-9._~-]+$/;
 
 /** @throws DeliveriesOptionsError that says which option, the rule and what to do */
-export function resolveAdminOptions(options: AdminOptions): ResolvedAdminOptions {
+export function resolveAdminOptions(options: AdminOptions, defaultPath: string): ResolvedAdminOptions {
   refuseUnknown('DeliveriesModule: admin', options, names);
-  const { guards, imports = [], path = 'admin/deliveries', actor, canSeePayload = () => false } = options;
+  const { guards, imports = [], path = defaultPath, actor, canSeePayload = () => false } = options;
   if (!Array.isArray(guards) || guards.length === 0 || !guards.every(isGuard)) {
     throw refused(
       'guards must be a list of at least one Nest guard. Without one, everybody who reaches the application could cancel its ' +

@@ -13,12 +13,17 @@ import { EntranceGuard } from './entrance.guard';
 import { ErrorsInterceptor } from './errors.interceptor';
 import { Operators } from './operators';
 
-/** What the options add to the module; nothing without them: no guard, no route. @throws DeliveriesOptionsError */
+/**
+ * What the options add to the module; nothing without them: no guard, no route.
+ * @param defaultPath where the routes are unless the options say so
+ * @throws DeliveriesOptionsError
+ */
 export function adminParts(
   options: AdminOptions | undefined,
+  defaultPath: string,
 ): Pick<ModuleMetadata, 'imports' | 'controllers' | 'providers'> {
   if (options === undefined) return {};
-  const resolved = resolveAdminOptions(options);
+  const resolved = resolveAdminOptions(options, defaultPath);
   return {
     imports: resolved.imports,
     controllers: [

@@ -1,0 +1,32 @@
+import type { InjectionToken, Type } from '@nestjs/common';
+import { DeliveriesOptionsError } from './errors';
+
+/** Under which each `DeliveriesModule` of an application provides its name, undefined for the one without. */
+export const moduleNameToken = Symbol('nest-deliveries module name');
+
+/**
+ * The token of what one of several `DeliveriesModule`s of an application exports, as in
+ * `@Inject(deliveriesToken(DeliveryRecorder, 'billing'))`. What the module without a name exports is injected by its class as well.
+ *
+ * `app.get(DeliveryRecorder)` may find that of any of them; `app.get(deliveriesToken(DeliveryRecorder))` finds the nameless one's.
+ */
+export const deliveriesToken = (exported: Type, name?: string): InjectionToken =>
+  `nest-deliveries:${name ?? ''}:${exported.name}`;
+
+/** @throws DeliveriesOptionsError for a name that would not fit into a path */
+export function checkModuleName(name: unknown): void {
+  if (name === undefined || (typeof name === 'string' && /^[A-Za-z][A-Za-z0-9_-]{0,39}$/.test(name))) return;
+  throw new DeliveriesOptionsError(
+    'DeliveriesModule: name must be a letter and then up to 39 of A-Z a-z 0-9 _ -; got ' +
+      `${typeof name === 'string' ? JSON.stringify(name) : typeof name}. Choose such a name, or leave it out if there is one module.`,
+  );
+}
+
+/** @throws DeliveriesOptionsError when two modules of an application cannot be told apart */
+export function requireOneOfAName(names: readonly (string | undefined)[], name: string | undefined): void {
+  if (names.filter((each) => each === name).length < 2) return;
+  throw new DeliveriesOptionsError(
+    `DeliveriesModule is imported twice ${name === undefined ? 'without a name' : `under the name "${name}"`}. Import it once, in the ` +
+      "root module; if a second one is meant, for another database, give it a name of its own: name: 'billing'.",
+  );
+}

@@ -1,0 +1,171 @@
+import { Inject, Injectable, type INestApplication, type Type } from '@nestjs/common';
+import { ScheduleModule, SchedulerRegistry } from '@nestjs/schedule';
+import { Test } from '@nestjs/testing';
+import { getDataSourceToken, TypeOrmModule } from '@nestjs/typeorm';
+import {
+  DeliveriesModule,
+  DeliveriesMetrics,
+  deliveriesToken,
+  DeliveryChannel,
+  DeliveryRecorder,
+  succeeded,
+  TransactionRequiredError,
+  UnknownChannelError,
+  RuntimeChannels,
+  type DeliveriesOptions,
+  type Delivery,
+  type DeliveryEvent,
+} from 'nest-deliveries';
+import { Registry } from 'prom-client';
+import supertest from 'supertest';
+import { DataSource } from 'typeorm';
+import { until } from '../faults/support/facts';
+import { testPace } from '../support/deliveries-app';
+import { createTestDatabase, type TestDatabase } from '../support/test-database';
+
+const sent: string[] = [];
+
+class Sends {
+  deliveries({ type, payload }: DeliveryEvent): { destination: string; payload: unknown }[] {
+    return [{ destination: `${this.constructor.name} of ${type}`, payload }];
+  }
+
+  send({ destination }: Delivery): Promise<ReturnType<typeof succeeded>> {
+    sent.push(destination);
+    return Promise.resolve(succeeded());
+  }
+}
+
+@DeliveryChannel({ name: 'letter', maxAge: '1d' })
+class Letter extends Sends {}
+
+@DeliveryChannel({ name: 'invoice', maxAge: '1d', module: 'billing' })
+class Invoice extends Sends {}
+
+@DeliveryChannel({ name: 'stray', maxAge: '1d', module: 'biling' })
+class Stray extends Sends {}
+
+@Injectable()
+class Shop {
+  constructor(
+    readonly letters: DeliveryRecorder,
+    @Inject(deliveriesToken(DeliveryRecorder, 'billing')) readonly invoices: DeliveryRecorder,
+    readonly source: DataSource,
+    @Inject(getDataSourceToken('billing')) readonly billing: DataSource,
+  ) {}
+}
+
+let databases: [TestDatabase, TestDatabase];
+let app: INestApplication | undefined;
+
+beforeAll(async () => {
+  databases = [await createTestDatabase(), await createTestDatabase()];
+});
+
+afterEach(async () => {
+  await app?.close();
+  app = undefined;
+});
+
+afterAll(() => Promise.all(databases.map((database) => database.drop())));
+
+const registry = new Registry();
+const guards = [{ canActivate: () => true }];
+const nameless: DeliveriesOptions = { ...testPace, metrics: { registry }, admin: { guards } };
+const billing: DeliveriesOptions = { ...nameless, name: 'billing', dataSource: getDataSourceToken('billing') };
+
+async function start(modules: DeliveriesOptions[], channels: Type[] = [Letter, Invoice]): Promise<INestApplication> {
+  const [first, second] = databases.map(({ url }) => ({ type: 'postgres' as const, url, retryAttempts: 0 }));
+  const builder = Test.createTestingModule({
+    imports: [
+      TypeOrmModule.forRoot(first!),
+      TypeOrmModule.forRoot({ ...second!, name: 'billing' }),
+      ScheduleModule.forRoot(),
+      ...modules.map((options) => DeliveriesModule.forRoot(options)),
+    ],
+    providers: [...channels, ...(modules.length === 2 ? [Shop] : [])],
+  });
+  app = (await builder.compile()).createNestApplication();
+  await app.init();
+  return app;
+}
+
+const destinations = (database: TestDatabase): Promise<unknown[]> =>
+  database.query(`SELECT destination, status FROM deliveries.deliveries ORDER BY destination`);
+
+it('sends what each records in its own database, whichever was imported first', async () => {
+  for (const modules of [
+    [nameless, billing],
+    [billing, nameless],
+  ]) {
+    const { letters, invoices, source, billing: bills } = (await start(modules)).get(Shop);
+    await source.transaction((tx) => letters.record(tx, { type: 'sign_up', payload: {} }));
+    await bills.transaction((tx) => invoices.record(tx, { type: 'sale', payload: {} }));
+    await until('both have arrived', () => sent.length === 2);
+    expect(sent.splice(0).toSorted()).toEqual(['Invoice of sale', 'Letter of sign_up']);
+    const settled = async (database: TestDatabase): Promise<boolean> =>
+      (await database.query(`SELECT FROM deliveries.deliveries WHERE status = 'pending'`)).length === 0;
+    await until('both are settled', async () => (await settled(databases[0])) && (await settled(databases[1])));
+    expect(await destinations(databases[0])).toEqual([{ destination: 'Letter of sign_up', status: 'succeeded' }]);
+    expect(await destinations(databases[1])).toEqual([{ destination: 'Invoice of sale', status: 'succeeded' }]);
+    await app!.close();
+    for (const database of databases) await database.query('DELETE FROM deliveries.deliveries');
+  }
+});
+
+it('refuses what belongs to the other one', async () => {
+  const { letters, invoices, source, billing: bills } = (await start([nameless, billing])).get(Shop);
+  const event = { type: 'sale', payload: {} };
+  await expect(bills.transaction((tx) => letters.record(tx, event))).rejects.toThrow(TransactionRequiredError);
+  const draft = { destination: 'x', payload: {} };
+  const stray = source.transaction((tx) => letters.enqueue(tx, Invoice, draft));
+  await expect(stray).rejects.toThrow(UnknownChannelError);
+  await expect(stray).rejects.toThrow('Invoice is a channel of the DeliveriesModule named "billing"');
+  await expect(bills.transaction((tx) => invoices.enqueue(tx, Letter, draft))).rejects.toThrow(
+    'Letter is a channel of the DeliveriesModule without a name, and this recorder is that of the DeliveriesModule named "billing"',
+  );
+  const opened = app!.get<RuntimeChannels>(deliveriesToken(RuntimeChannels));
+  expect(() => opened.open({ name: 'late', maxAge: '1d', module: 'billing' }, new Letter())).toThrow(
+    'opens a channel of the DeliveriesModule named "billing" in the DeliveriesModule without a name',
+  );
+});
+
+it('has routes, timers and metrics of its own for each', async () => {
+  const { invoices, billing: bills } = (await start([nameless, billing])).get(Shop);
+  await bills.transaction((tx) => invoices.record(tx, { type: 'sale', payload: {} }));
+  await until('it has arrived', () => sent.length === 1);
+  sent.length = 0;
+  const listed = async (path: string): Promise<unknown> => {
+    const { body } = await supertest(app!.getHttpServer()).get(`${path}/api/deliveries`).expect(200);
+    return (body as { deliveries: { channel: string }[] }).deliveries.map(({ channel }) => channel);
+  };
+  expect(await listed('/admin/deliveries')).toEqual([]);
+  expect(await listed('/admin/deliveries-billing')).toEqual(['invoice']);
+  await supertest(app!.getHttpServer()).get('/admin/deliveries-billing').expect(200).expect(/invoice/);
+  const timers = ['deliveries:deliveries', 'deliveries/billing:deliveries'].flatMap((of) =>
+    [`poll:${of.includes('billing') ? 'invoice' : 'letter'}`, 'clean-up', 'count'].map((what) => `${of}:${what}`),
+  );
+  expect(app!.get(SchedulerRegistry).getIntervals().toSorted()).toEqual(timers.toSorted());
+  await until('it is counted', async () =>
+    (await registry.metrics()).includes('deliveries_attempts_total{channel="invoice",outcome="succeeded"} 1'),
+  );
+  const metrics = (name?: string): DeliveriesMetrics => app!.get(deliveriesToken(DeliveriesMetrics, name));
+  expect(metrics()).not.toBe(metrics('billing'));
+});
+
+it.each([
+  ['a channel of a module that is not there', [nameless, billing], [Stray], /Stray .* named "biling".* there are: .* named "billing"\. Correct/],
+  ['two modules without a name', [nameless, nameless], [Letter], /imported twice without a name\. .* name: 'billing'/],
+  ['two modules of one name', [billing, billing], [Invoice], /imported twice under the name "billing"/],
+  ['a name that fits no path', [{ ...billing, name: 'of/us' }], [Invoice], /name must be a letter .*; got "of\/us"\. Choose/],
+])('does not start with %s', async (_what, modules, channels, message) => {
+  await expect(start(modules, channels)).rejects.toThrow(message);
+});
+
+it('takes the name apart from the factory of forRootAsync, since tokens are made of it', async () => {
+  const late = DeliveriesModule.forRootAsync({ name: 'billing', useFactory: () => ({ name: 'other' }) as never });
+  const builder = Test.createTestingModule({
+    imports: [TypeOrmModule.forRoot({ type: 'postgres', url: databases[0].url }), ScheduleModule.forRoot(), late],
+  });
+  await expect(builder.compile()).rejects.toThrow(/name must be known before the factory of forRootAsync runs/);
+});
