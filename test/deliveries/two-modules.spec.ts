@@ -78,12 +78,12 @@ async function start(modules: DeliveriesOptions[], channels: Type[] = [Letter, I
   const [first, second] = databases.map(({ url }) => ({ type: 'postgres' as const, url, retryAttempts: 0 }));
   const builder = Test.createTestingModule({
     imports: [
-      TypeOrmModule.forRoot(first!),
+      TypeOrmModule.forRoot(first),
       TypeOrmModule.forRoot({ ...second!, name: 'billing' }),
       ScheduleModule.forRoot(),
       ...modules.map((options) => DeliveriesModule.forRoot(options)),
     ],
-    providers: [...channels, ...(modules.length === 2 ? [Shop] : [])],
+    providers: [...channels, ...(channels.length === 2 ? [Shop] : [])],
   });
   app = (await builder.compile()).createNestApplication();
   await app.init();
@@ -109,6 +109,7 @@ it('sends what each records in its own database, whichever was imported first', 
     expect(await destinations(databases[0])).toEqual([{ destination: 'Letter of sign_up', status: 'succeeded' }]);
     expect(await destinations(databases[1])).toEqual([{ destination: 'Invoice of sale', status: 'succeeded' }]);
     await app!.close();
+    app = undefined;
     for (const database of databases) await database.query('DELETE FROM deliveries.deliveries');
   }
 });
@@ -141,7 +142,10 @@ it('has routes, timers and metrics of its own for each', async () => {
   };
   expect(await listed('/admin/deliveries')).toEqual([]);
   expect(await listed('/admin/deliveries-billing')).toEqual(['invoice']);
-  await supertest(app!.getHttpServer()).get('/admin/deliveries-billing').expect(200).expect(/invoice/);
+  await supertest(app!.getHttpServer())
+    .get('/admin/deliveries-billing/overview')
+    .expect(200)
+    .expect(/invoice/);
   const timers = ['deliveries:deliveries', 'deliveries/billing:deliveries'].flatMap((of) =>
     [`poll:${of.includes('billing') ? 'invoice' : 'letter'}`, 'clean-up', 'count'].map((what) => `${of}:${what}`),
   );
@@ -154,10 +158,20 @@ it('has routes, timers and metrics of its own for each', async () => {
 });
 
 it.each([
-  ['a channel of a module that is not there', [nameless, billing], [Stray], /Stray .* named "biling".* there are: .* named "billing"\. Correct/],
+  [
+    'a channel of a module that is not there',
+    [nameless, billing],
+    [Stray],
+    /Stray .* named "biling".* there are: .* named "billing"\. Correct/,
+  ],
   ['two modules without a name', [nameless, nameless], [Letter], /imported twice without a name\. .* name: 'billing'/],
   ['two modules of one name', [billing, billing], [Invoice], /imported twice under the name "billing"/],
-  ['a name that fits no path', [{ ...billing, name: 'of/us' }], [Invoice], /name must be a letter .*; got "of\/us"\. Choose/],
+  [
+    'a name that fits no path',
+    [{ ...billing, name: 'of/us' }],
+    [Invoice],
+    /name must be a letter .*; got "of\/us"\. Choose/,
+  ],
 ])('does not start with %s', async (_what, modules, channels, message) => {
   await expect(start(modules, channels)).rejects.toThrow(message);
 });
@@ -165,7 +179,7 @@ it.each([
 it('takes the name apart from the factory of forRootAsync, since tokens are made of it', async () => {
   const late = DeliveriesModule.forRootAsync({ name: 'billing', useFactory: () => ({ name: 'other' }) as never });
   const builder = Test.createTestingModule({
-    imports: [TypeOrmModule.forRoot({ type: 'postgres', url: databases[0].url }), ScheduleModule.forRoot(), late],
+    imports: [TypeOrmModule.forRoot({ type: 'postgres', manualInitialization: true }), ScheduleModule.forRoot(), late],
   });
   await expect(builder.compile()).rejects.toThrow(/name must be known before the factory of forRootAsync runs/);
 });

@@ -191,7 +191,7 @@ export function resolveOptions(options: DeliveriesOptions = {}, name = options?.
   requireObject(subject, 'channels', channels, 'Write channels: { email: { … } }');
   if (connection !== undefined)
     requireObject(subject, 'connection', connection, 'Write what pg takes, or leave it out');
-  if (run !== undefined && !(Array.isArray(run) && run.every((name) => typeof name === 'string'))) {
+  if (run !== undefined && !(Array.isArray(run) && run.every((each) => typeof each === 'string'))) {
     throw refused(subject, 'run', 'must be a list of channel names', run, "Write run: ['email'], or [] for none");
   }
   const resolved: ResolvedOptions = {

@@ -1,4 +1,4 @@
-import type { InjectionToken, Type } from '@nestjs/common';
+import type { Type } from '@nestjs/common';
 import { DeliveriesOptionsError } from './errors';
 
 /** Under which each `DeliveriesModule` of an application provides its name, undefined for the one without. */
@@ -10,7 +10,7 @@ export const moduleNameToken = Symbol('nest-deliveries module name');
  *
  * `app.get(DeliveryRecorder)` may find that of any of them; `app.get(deliveriesToken(DeliveryRecorder))` finds the nameless one's.
  */
-export const deliveriesToken = (exported: Type, name?: string): InjectionToken =>
+export const deliveriesToken = (exported: Type, name?: string): string =>
   `nest-deliveries:${name ?? ''}:${exported.name}`;
 
 /** @throws DeliveriesOptionsError for a name that would not fit into a path */

@@ -27,3 +27,33 @@ export const nest12 = (modules: Combination['modules']): Combination => ({
   versions: Object.fromEntries(names.map((name) => [name, devDependencies[name]])),
   locked: true,
 });
+
+/** The lowest version that a range allows: its first one. */
+const lowest = (range: string): string => /\d+\.\d+\.\d+/.exec(range)![0];
+
+const { peerDependencies, peerDependenciesMeta } = packageJson;
+
+/**
+ * Each peer at the lowest version that we say is enough, which means NestJS 11; with a compiler of its time, which knows nothing of
+ * `exports`.
+ */
+export const oldest: Combination = {
+  name: 'nest-11-commonjs',
+  modules: 'commonjs',
+  versions: {
+    ...Object.fromEntries(
+      Object.entries(peerDependencies)
+        .filter(([name]) => !(name in peerDependenciesMeta) || name === 'prom-client')
+        .map(([name, range]) => [name, lowest(range)]),
+    ),
+    '@nestjs/platform-express': lowest(peerDependencies['@nestjs/core']),
+    '@nestjs/terminus': '11.0.0',
+    '@nestjs/typeorm': '11.0.3',
+    '@types/node': devDependencies['@types/node'],
+    '@willsoto/nestjs-prometheus': devDependencies['@willsoto/nestjs-prometheus'],
+    'reflect-metadata': devDependencies['reflect-metadata'],
+    typescript: '5.9.3',
+  },
+  locked: false,
+  compilerOptions: { module: 'commonjs', moduleResolution: 'node10', esModuleInterop: true },
+};

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
@@ -29,6 +29,7 @@ export const whatIsSeen = {
     '/metrics': { status: 200 },
   },
   withoutToken: 403,
+  end: { code: 0, stderr: '' },
 };
 
 const operator = { authorization: 'Bearer of the token' };
@@ -37,12 +38,11 @@ const paths = ['/admin/deliveries', '/admin/deliveries/api/deliveries', '/health
 /** @param node the Node that it runs under */
 export async function useApplication(folder: string, node = process.execPath): Promise<Seen> {
   const arrived: unknown[] = [];
-  const receiver = createServer((request, response) => {
-    void textOf(request).then((body) => {
-      arrived.push(JSON.parse(body));
-      response.writeHead(204).end();
-    });
-  }).listen(0, '127.0.0.1');
+  const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    arrived.push(JSON.parse(await textOf(request)));
+    response.writeHead(204).end();
+  };
+  const receiver = createServer((request, response) => void receive(request, response)).listen(0, '127.0.0.1');
   await once(receiver, 'listening');
   const database = await createTestDatabase({ empty: true });
   const child = spawn(node, [join(folder, 'dist/main.js')], {

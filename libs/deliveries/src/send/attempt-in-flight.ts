@@ -2,6 +2,8 @@ import type { Attempt } from '../delivery/delivery';
 
 /** The reason of an attempt's signal: `timeout` at its deadline, `shutdown` at the end of the shut-down grace. */
 export class AttemptAbortedError extends Error {
+  readonly code = 'DELIVERIES_ATTEMPT_ABORTED';
+
   constructor(readonly kind: string) {
     super(kind === timeoutKind ? 'The attempt reached its deadline.' : 'The application is shutting down.');
     this.name = 'AttemptAbortedError';
