@@ -123,10 +123,10 @@ export interface ChannelDefaults {
 
 /** Every option of the module with its default, as the options table in the docs has it. */
 export const optionDefaults = {
-  name: 'none',
   schema: `'${defaultSchema}'`,
   migrate: 'on, unless `NODE_ENV` is `production`',
   dataSource: 'the class `DataSource`',
+  name: 'none',
   run: 'all channels',
   workers: '2',
   concurrency: '10',
