@@ -155,8 +155,9 @@ describe('docs/dependencies.md', () => {
       expect([name, isAbout(installedSize(name!), Number.parseInt(size!, 10))]).toEqual([name, true]);
       expect(why!.length).toBeGreaterThan(20);
     }
-    const stated = /The package itself takes (\d+) kB/.exec(page)?.[1];
-    expect(isAbout(tarball.unpackedSize / 1_000, Number(stated))).toBe(true);
+    const stated = /The package itself takes some (\d+) kB/.exec(page)?.[1];
+    // It grows with each guide.
+    expect(Math.abs(tarball.unpackedSize / 1_000 / Number(stated) - 1)).toBeLessThan(0.25);
   });
 
   test('names each peer with its range, and whether it is needed', () => {
