@@ -1,9 +1,13 @@
 import type { Mail } from '../../src/demo/mail';
+import { EmailSender } from 'nest-deliveries/email';
 import { LinkTokens, tokenDigest } from '../../src/links/link-tokens';
+import { PublicPages } from '../../src/links/public-pages';
+import { AccountEmailChannel } from '../../src/mail/account-email.channel';
 import { addresseesOf, type Notification } from '../../src/notifications/notification';
+import { Notifier } from '../../src/notifications/notifier';
 import { newSecrets } from '../../src/secrets';
 import { until } from '../faults/support/facts';
-import { Service, type Person } from './support/service';
+import { publicUrl, Service, type Person } from './support/service';
 
 let service: Service;
 const older = newSecrets().tokenDigestKeys[0]!;
@@ -48,6 +52,15 @@ const complete = (recoveryId: string, passkey?: string) =>
     body: { token: service.tokenOf('recovery', recoveryId), ...(passkey && { passkey }) },
   });
 
+/** What is stored of a delivery. */
+const stored = async (id: string): Promise<Record<string, unknown>> => {
+  const [row] = await service.database.query(
+    'SELECT destination, recipient, payload, ordering_key FROM deliveries.deliveries WHERE id = $1',
+    [id],
+  );
+  return row!;
+};
+
 describe('a verification link', () => {
   test('is sent for an account that signs up with an address, and makes that address the primary one', async () => {
     const handle = 'signs-up';
@@ -59,6 +72,13 @@ describe('a verification link', () => {
     expect(mail.text).toContain(`Hello ${handle},`);
     const [delivery] = await service.ended(account.id);
     expect(mail.messageId).toBe(`<${delivery!.id}@accounts.example>`);
+    const addressId = await service.addressId({ accountId: account.id, handle, email: 'new@example.com', token: '' });
+    expect(await stored(delivery!.id)).toEqual({
+      destination: `account ${account.id}, address ${addressId}`,
+      recipient: { accountId: account.id },
+      payload: { is: 'verification_link', addressId },
+      ordering_key: null,
+    });
 
     // Looking at it is not following it.
     const token = tokenIn(mail, 'verify');
@@ -142,6 +162,34 @@ describe('a verification link', () => {
     expect(seen).toHaveLength(3);
   });
 
+  test('is tried for 24 hours, and not after', async () => {
+    const person = await service.person();
+    const address = `${person.handle}-late@example.com`;
+    let tries = 0;
+    service.mail.behave(({ to }) => (to === address ? ((tries += 1), 451) : undefined));
+    const addressId = await addAddress(person, address);
+    const made = (ago: string) =>
+      until(`it is told that it was made ${ago} ago`, async () => {
+        const rows = await service.database.query(
+          `UPDATE deliveries.deliveries SET created_at = clock_timestamp() - $2::interval, due_at = clock_timestamp()
+            WHERE payload->>'addressId' = $1 AND claim_token IS NULL AND attempts > 0 RETURNING id`,
+          [addressId, ago],
+        );
+        return rows.length === 1;
+      });
+    await made('23 hours 59 minutes');
+    const before = tries;
+    await until('it is tried again', () => tries > before);
+    await made('24 hours');
+    await service.ended(person.accountId);
+    service.mail.behave(() => undefined);
+    const [{ status, error }] = (await service.database.query(
+      `SELECT status, last_error AS error FROM deliveries.deliveries WHERE payload->>'addressId' = $1`,
+      [addressId],
+    )) as [{ status: string; error: string }];
+    expect({ status, error }).toEqual({ status: 'failed', error: 'expired' });
+  });
+
   test('to an address that two accounts added is good for the first that follows it', async () => {
     const [one, other] = [await service.person(), await service.person()];
     await addAddress(one, 'shared@example.com');
@@ -161,6 +209,17 @@ describe('a recovery link', () => {
     const known = await service.call('POST', '/recoveries', { body: { email: person.email } });
     expect(known).toEqual(unknown);
     const token = tokenIn(await only(person.email), 'recover');
+    const [{ id: recoveryId }] = (await service.database.query('SELECT id FROM recoveries WHERE account_id = $1', [
+      person.accountId,
+    ])) as [{ id: string }];
+    const addressId = await service.addressId(person);
+    const [delivery] = await service.ended(person.accountId);
+    expect(await stored(delivery!.id)).toEqual({
+      destination: `account ${person.accountId}, address ${addressId}`,
+      recipient: { accountId: person.accountId },
+      payload: { is: 'recovery_link', recoveryId, addressId },
+      ordering_key: null,
+    });
     // Once more within five minutes: nothing leaves.
     await service.must('POST', '/recoveries', { body: { email: person.email } });
     expect(await service.deliveries(person.accountId)).toHaveLength(1);
@@ -195,6 +254,29 @@ describe('a recovery link', () => {
     const [link] = (await service.ended(person.accountId)).filter(({ is }) => is === 'recovery_link');
     expect(link).toMatchObject({ status: 'succeeded', why });
     expect(service.mail.at(person.email).filter(({ subject }) => subject === 'Recover your account')).toEqual([]);
+  });
+});
+
+describe('a recovery link, while keys are changed,', () => {
+  test('works when it was made with the older key; one whose key is gone fails, and is not sent', async () => {
+    const [one, other] = [await service.person(), await service.person()];
+    const remake = async (person: Person, keys: readonly string[]): Promise<void> => {
+      const id = await startRecovery(person);
+      await service.database.query('UPDATE recoveries SET token_digest = $2 WHERE id = $1', [
+        id,
+        new LinkTokens(keys).digestOf('recovery', id),
+      ]);
+    };
+    await service.holding('email', async () => {
+      await remake(one, [older]);
+      await remake(other, newSecrets().tokenDigestKeys);
+    });
+    const token = tokenIn(await only(one.email), 'recover');
+    await service.must('POST', '/recoveries/complete', { body: { token } });
+    expect(await service.ended(other.accountId)).toMatchObject([
+      { is: 'recovery_link', status: 'failed', why: 'recovery_key_gone' },
+    ]);
+    expect(service.mail.at(other.email)).toEqual([]);
   });
 });
 
@@ -322,6 +404,51 @@ describe('a notification', () => {
       { subject: 'Nobody reads this' },
       { subject: 'Your address was removed' },
     ]);
+  });
+
+  test('is in the inbox and on its way, or neither: both belong to the transaction of the event', async () => {
+    const { accountId } = await service.person();
+    const notify = (end: () => void): Promise<unknown> =>
+      service.dataSource.transaction(async (tx) => {
+        await service.application.nest
+          .get(Notifier)
+          .record(tx, { type: 'alert_raised', payload: { accountId } }, [
+            { accountId, kind: 'alert', data: { subject: 's', text: 't' } },
+          ]);
+        end();
+      });
+    const written = async (): Promise<unknown[]> => [
+      await service.database.query('SELECT kind FROM notifications WHERE account_id = $1', [accountId]),
+      (await service.deliveries(accountId)).map(({ is }) => is),
+      await service.database.query(
+        `SELECT type FROM deliveries.events WHERE type = 'alert_raised' AND payload->>'accountId' = $1`,
+        [accountId],
+      ),
+    ];
+    const rolledBack = new Error('rolled back');
+    const givesUp = notify(() => {
+      throw rolledBack;
+    });
+    await expect(givesUp).rejects.toBe(rolledBack);
+    expect(await written()).toEqual([[], [], []]);
+    await notify(() => undefined);
+    expect(await written()).toEqual([[{ kind: 'alert' }], ['notification'], [{ type: 'alert_raised' }]]);
+  });
+
+  test('of an alert leads to no alerts where the application serves none', async () => {
+    const sender = service.application.nest.get(EmailSender);
+    const textWhere = async (dashboard: boolean): Promise<string> => {
+      const pages = new PublicPages(publicUrl, dashboard);
+      const tokens = new LinkTokens(service.secrets.tokenDigestKeys);
+      const channel = new AccountEmailChannel(sender, service.dataSource, tokens, pages);
+      const notification = { id: 'n', kind: 'alert', data: { subject: 's', text: 't' } } as const;
+      const payload = { is: 'notification', to: 'ada@example.com', handle: 'ada', notification } as const;
+      const message = await channel.message({ payload } as Parameters<typeof channel.message>[0]);
+      return 'type' in message ? message.type : sender.compose({ id: 'd', createdAt: new Date() }, message).text;
+    };
+    expect(await textWhere(true)).toContain('https://accounts.example/admin/deliveries');
+    expect(await textWhere(false)).toContain('https://accounts.example/inbox/n');
+    expect(await textWhere(false)).not.toMatch(/admin|alerts/);
   });
 
   test('is stored with a copied address that goes with its delivery; operators see ids', async () => {

@@ -1,3 +1,4 @@
+import { Client } from 'pg';
 import type { Mail } from '../../src/demo/mail';
 import { LinkTokens } from '../../src/links/link-tokens';
 import { gate, until } from '../faults/support/facts';
@@ -169,6 +170,62 @@ test('leads to the inbox; one that is not essential carries the one-click link, 
   expect(await preference(person)).toBe(false);
 });
 
+test('locks its recipients: whoever is disabled or purged meanwhile waits for it, and no delivery is overlooked', async () => {
+  const [disabled, purged] = [await service.person(), await service.person()];
+  const waiting = (like: string) =>
+    service.database.query(
+      `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE $1`,
+      [like],
+    );
+  const holder = new Client({ connectionString: service.database.url });
+  await holder.connect();
+  try {
+    const { id } = await service.holding('announcement', async () => {
+      // Read by the fan-out, after the recipients were locked.
+      await holder.query('BEGIN; LOCK TABLE addresses IN ACCESS EXCLUSIVE MODE');
+      const announced = announce();
+      await until('the fan-out waits', async () => (await waiting('%WITH source AS%')).length > 0);
+      const changed = Promise.all([operator('POST', disabled, '/disable'), operator('DELETE', purged)]);
+      await until('the disabling waits', async () => (await waiting('UPDATE accounts SET status%')).length > 0);
+      await until('the purge waits', async () => (await waiting('SELECT id FROM accounts%FOR UPDATE')).length > 0);
+      await holder.query('ROLLBACK');
+      const [progress] = await Promise.all([announced, changed]);
+      return progress;
+    });
+    expect(await finished(id)).toMatchObject({ recipients: 2, emails: 2, sent: 0, skipped: 1, removed: 1 });
+    expect(await became(disabled)).toBe('not_a_recipient');
+  } finally {
+    await holder.end();
+  }
+});
+
+test('is tried for three days, and not after', async () => {
+  const person = await service.person();
+  let tries = 0;
+  service.mail.behave(() => ((tries += 1), 451));
+  const { id } = await announce();
+  const made = (ago: string) =>
+    until(`it is told that it was made ${ago} ago`, async () => {
+      const rows = await service.database.query(
+        `UPDATE deliveries.deliveries SET created_at = clock_timestamp() - $1::interval, due_at = clock_timestamp()
+          WHERE recipient->>'accountId' = $2 AND claim_token IS NULL AND attempts > 0 RETURNING id`,
+        [ago, person.accountId],
+      );
+      return rows.length === 1;
+    });
+  await made('2 days 23 hours 59 minutes');
+  const before = tries;
+  await until('it is tried again', () => tries > before);
+  await made('3 days');
+  expect(await finished(id)).toMatchObject({ sent: 0, failed: 1 });
+  service.mail.behave(() => undefined);
+  const [row] = await service.database.query(
+    `SELECT last_error FROM deliveries.deliveries WHERE recipient->>'accountId' = $1`,
+    [person.accountId],
+  );
+  expect(row).toEqual({ last_error: 'expired' });
+});
+
 test('is never changed once it was sent', async () => {
   await service.person();
   const { id } = await announce();
@@ -229,6 +286,9 @@ describe('to many', () => {
       const forMany = await statements();
       expect(forMany.length).toBe(forOne.length);
       expect(forMany.length).toBeLessThan(12);
+      expect(forMany.filter((statement) => /INSERT INTO "?deliveries"?\."?deliveries"?/.test(statement))).toHaveLength(
+        1,
+      );
       const [{ waiting }] = (await service.database.query(
         `SELECT count(*)::integer AS waiting FROM deliveries.deliveries WHERE channel = 'announcement' AND status = 'pending'`,
       )) as [{ waiting: number }];

@@ -5,7 +5,7 @@ import { createTestCa } from '../../src/demo/certificates';
 import { startRelyingParty, type LogoutArrival, type RelyingParty } from '../../src/demo/relying-party';
 import { newSecrets } from '../../src/secrets';
 import { SessionsModule } from '../../src/sessions/sessions.module';
-import { until } from '../faults/support/facts';
+import { gate, until } from '../faults/support/facts';
 import { publicUrl, Service, type Person } from './support/service';
 
 let service: Service;
@@ -118,6 +118,25 @@ describe('every early end of a session tells the clients that have tokens from i
     );
     expect(recorded).toHaveLength(1);
   });
+});
+
+test('who ends a session does not wait for a client that takes its time', async () => {
+  const person = await signedInAt('shop');
+  const answered = gate();
+  party.behave(() => answered.passed.then(() => undefined));
+  try {
+    await service.must('DELETE', `/account/sessions/${person.sid}`, { token: person.token });
+    await until('the client has its token', () => tokensAbout(person.accountId).length === 1);
+    const [row] = await service.database.query(
+      `SELECT status FROM deliveries.deliveries WHERE channel = 'backchannel_logout' AND recipient->>'sub' = $1`,
+      [person.accountId],
+    );
+    expect(row).toEqual({ status: 'pending' });
+  } finally {
+    party.behave(() => undefined);
+    answered.open();
+  }
+  expect(await told(person.accountId)).toEqual([`/shop/logout ${person.sid}`]);
 });
 
 test('what was recorded arrives at the recorded place, whatever is deleted or changed afterwards', async () => {

@@ -98,6 +98,34 @@ it('claims nothing that it does not start at once: every claimed row is in fligh
   expect(channel.calls).toHaveLength(total);
 });
 
+it('takes what has been due longest first, and has no transaction open while it sends', async () => {
+  const channel = scriptedChannel({ name: 'mail', maxAge: '1d', workers: 1, concurrency: 1 });
+  const held = gate();
+  channel.on('held', async () => {
+    await held.passed;
+    return succeeded();
+  });
+  // A process that only records: nothing is sent before all of them have their times.
+  app = await startDeliveriesApp(database.url, [channel.type], { run: [] });
+  const ids = await enqueue(app, channel, [{ n: 1 }, { n: 2 }, { n: 3 }, { script: 'held' }]);
+  await app.close();
+  await database.query(
+    `UPDATE deliveries.deliveries SET due_at = now() - array_position($1::uuid[], id) * interval '1 minute'`,
+    [ids],
+  );
+  app = await startDeliveriesApp(database.url, [channel.type]);
+  await until('the first is being sent', () => channel.inFlight().length === 1);
+  // Everybody sees the claim, and nothing is waiting for the end of the send.
+  expect(await rowOf(database, ids[3]!)).toMatchObject({ status: 'pending', attempts: 1 });
+  const open = await database.query(
+    `SELECT query FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in transaction%'`,
+  );
+  expect(open).toEqual([]);
+  held.open();
+  await until('all have arrived', () => channel.calls.length === 4);
+  expect(channel.calls.map(({ id }) => id)).toEqual(ids.toReversed());
+});
+
 it('asks no more often than it polls while idle, and not at all while its slots are full', async () => {
   line = await lineTo(database.url);
   const channel = scriptedChannel({

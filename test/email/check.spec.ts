@@ -2,6 +2,7 @@ import { checkTemplateFolder, EmailTemplateError } from 'nest-deliveries/email';
 import { checkTemplates } from '../../libs/email/src/compose/check/check-templates';
 import { loadTemplates, readTemplates } from '../../libs/email/src/compose/load-templates';
 import type { TemplateFile } from '../../libs/email/src/compose/template-file';
+import { announcement } from '../../src/mail/message-kinds';
 import { endOf, spawnTs } from '../support/ts-child';
 import { messageKinds } from './fixtures/broken/kinds';
 import { receipt, templates } from './support/kinds';
@@ -30,6 +31,19 @@ describe('templates that do not fit', () => {
     const start = (): unknown => loadTemplates(broken, messageKinds, 'Example');
     expect(start).toThrow(EmailTemplateError);
     expect(start).toThrow(problems.join('\n'));
+  });
+
+  it('of announcements are checked like any others', () => {
+    const [folder, half] = ['test/email/fixtures/broken-announcement', 'test/email/fixtures/half-announcement'];
+    expect(checkTemplateFolder(folder, [announcement])).toEqual([
+      `${folder}/announcement.html.hbs:2: a value is not escaped: write {{…}} in the place of {{{…}}} and {{&…}}`,
+      `${folder}/announcement.html.hbs:5: there is no field "sender"; there are: handle, subject, text, inbox, unsubscribe`,
+      `${folder}/announcement.text.hbs:2: must be empty: no header but the subject is set by a template`,
+      `${folder}/announcement.text.hbs:9: uses the field "unsubscribe", which ${folder}/announcement.html.hbs does not use: both must say the same`,
+    ]);
+    expect(checkTemplateFolder(half, [announcement])).toEqual([
+      `${half}/announcement.html.hbs:1: is missing: kind "announcement" needs a text and an HTML template`,
+    ]);
   });
 
   it('are told from those that do', () => {

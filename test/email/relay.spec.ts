@@ -58,8 +58,9 @@ async function real(...given: Parameters<typeof startRelay>): Promise<TestRelay>
 
 const never = new AbortController().signal;
 
+const codes = [421, 450, 451, 452, 530, 534, 535, 550, 552, 554];
+
 describe('what a reply means', () => {
-  const codes = [421, 450, 451, 452, 530, 534, 535, 550, 552, 554];
   const fails = [550, 552, 554];
   const speaking = steps.filter((step) => step !== 'STARTTLS');
 
@@ -80,6 +81,20 @@ describe('what a reply means', () => {
       step === 'dot' ? 1 : 0,
     ]);
     expect(outcomes).toEqual(expected);
+  });
+
+  it('250 at each step: a success is one copy, and where 250 is no answer there is neither', async () => {
+    const outcomes = await Promise.all(
+      speaking.map(async (step) => {
+        const relay = await raw({ [step]: 250 });
+        const { outcome } = await clientOf(relay.port, { login: true }).send(message, never);
+        return [step, outcome.type, relay.messages.length];
+      }),
+    );
+    // A greeting is 220 (RFC 5321, section 4.3.2), and DATA is answered with 354 before there is a message.
+    expect(outcomes).toEqual(
+      speaking.map((step) => (['greeting', 'DATA'].includes(step) ? [step, 'retry', 0] : [step, 'succeeded', 1])),
+    );
   });
 
   it('250: one copy, whole, with the headers that it was given', async () => {
@@ -251,11 +266,14 @@ describe('TLS', () => {
     expect(relay.commands).toEqual(['EHLO', 'STARTTLS']);
   });
 
-  it.each([454, 501, 554])('STARTTLS refused with %i is a retry: it says nothing about the message', async (code) => {
-    const relay = await raw({ STARTTLS: code });
-    const { outcome } = await clientOf(relay.port, trusting()).send(message, never);
-    expect(outcome).toEqual({ type: 'retry', kind: `starttls:${code}` });
-  });
+  it.each([...codes, 454, 501])(
+    'STARTTLS refused with %i is a retry: it says nothing about the message',
+    async (code) => {
+      const relay = await raw({ STARTTLS: code });
+      const { outcome } = await clientOf(relay.port, trusting()).send(message, never);
+      expect(outcome).toEqual({ type: 'retry', kind: `starttls:${code}` });
+    },
+  );
 
   it.each([
     ['from an authority that nobody trusts', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', {}],
