@@ -22,6 +22,9 @@ export interface Arrival {
 /** What a receiver answers: undefined for silence. */
 export type Answer = { readonly status: number; readonly headers?: Record<string, string> } | undefined;
 
+/** What a receiver says beside its status: for nobody but who sent the request. */
+export const answerText = 'an answer in words of its own';
+
 export type Behaviour = (arrival: Arrival) => Answer | Promise<Answer>;
 
 /** A partner's HTTPS endpoint on this machine. It writes down whatever arrives. */
@@ -44,7 +47,7 @@ export async function startReceiver(name: string, { certificate, key }: TestCert
     if (!answer) return;
     arrival.status = answer.status;
     arrival.answeredAt = performance.now();
-    response.writeHead(answer.status, answer.headers).end();
+    response.writeHead(answer.status, answer.headers).end(answerText);
   };
   const server = createServer({ cert: certificate, key }, (request, response) => {
     // The sender may be gone: killed, or tired of waiting.

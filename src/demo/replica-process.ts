@@ -1,3 +1,4 @@
+import type { LogLevel } from '@nestjs/common';
 import { fork, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { extname, join } from 'node:path';
@@ -12,17 +13,25 @@ export class ReplicaProcess {
   private guard: ChildProcess | undefined;
   private url: string | undefined;
   private lost = 0;
-  private errors = '';
+  /** What it said, and to whom it said that something was wrong. */
+  output = '';
   private readonly ended: Promise<unknown>;
 
-  constructor(configuration: Configuration) {
+  constructor(configuration: Configuration, logLevels: readonly LogLevel[]) {
     this.name = configuration.replica;
+    // As this file runs: compiled, or as it is written.
     this.child = fork(join(__dirname, `replica${extname(__filename)}`), {
-      env: { ...process.env, DEMO_CONFIGURATION: JSON.stringify(configuration) },
-      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      env: {
+        ...process.env,
+        DEMO_CONFIGURATION: JSON.stringify(configuration),
+        DEMO_LOG_LEVELS: JSON.stringify(logLevels),
+      },
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     this.ended = once(this.child, 'exit');
-    this.child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.errors += text));
+    for (const stream of [this.child.stdout, this.child.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => (this.output += text));
+    }
     this.child.on('message', (message: ReplicaMessage) => {
       if ('url' in message) this.url = message.url;
       else this.lost = message.leaseLost;
@@ -78,7 +87,7 @@ export class ReplicaProcess {
   private requireAlive(): undefined {
     if (this.child.exitCode === null && this.child.signalCode === null) return undefined;
     throw new Error(
-      `Replica ${this.name} ended by itself (${this.child.exitCode ?? this.child.signalCode}). ${this.errors}`,
+      `Replica ${this.name} ended by itself (${this.child.exitCode ?? this.child.signalCode}). ${this.output}`,
     );
   }
 }

@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import type { LogLevel } from '@nestjs/common';
 import { AttemptTally } from 'nest-deliveries';
 import { startApplication, type Application } from '../application';
 import type { Configuration } from '../configuration';
@@ -10,6 +11,7 @@ export type ReplicaMessage = { readonly url: string } | { readonly leaseLost: nu
 /** One more replica of the application, in a process of its own, that the demonstration can kill and freeze. */
 async function main(): Promise<void> {
   const configuration = JSON.parse(process.env.DEMO_CONFIGURATION ?? '{}') as Configuration;
+  const logLevels = JSON.parse(process.env.DEMO_LOG_LEVELS ?? '["error","fatal"]') as LogLevel[];
   let application: Application | undefined;
   const tell = (message: ReplicaMessage): void => void process.send?.(message);
   process.on('message', () =>
@@ -18,7 +20,7 @@ async function main(): Promise<void> {
   process.on('disconnect', () => process.exit(1));
   await endInOrder({
     start: async () => {
-      application = await startApplication(configuration, 0, ['error', 'fatal']);
+      application = await startApplication(configuration, 0, logLevels);
       tell({ url: application.url });
     },
     stop: async () => application?.close(),

@@ -1,3 +1,4 @@
+import type { LogLevel } from '@nestjs/common';
 import { createRemoteJWKSet } from 'jose';
 import { Client, type QueryResultRow } from 'pg';
 import { startApplication, type Application } from '../application';
@@ -13,10 +14,14 @@ import { newSecrets } from '../secrets';
 import { until } from './until';
 import { startWebhookReceiver, type WebhookReceiver } from './webhook-receiver';
 
-/** Deadline of one attempt, in ms. */
+/** Deadline of one attempt to tell a partner, in ms. */
 export const sendTimeout = 2_000;
-/** How long a claim holds a delivery, in ms: the shortest that goes with `sendTimeout`. */
+/** How long a claim holds such a delivery, in ms: the shortest that goes with `sendTimeout`. */
 export const lease = sendTimeout + 5_000;
+
+const usual = { sendTimeout: '10s', lease: '15s' } as const;
+/** Whatever goes on while the mail server holds announcements back, also on a busy machine. */
+const slow = { sendTimeout: '40s', lease: '45s' } as const;
 
 /** Where links in emails lead; nothing listens there. */
 export const publicUrl = 'https://accounts.example';
@@ -35,11 +40,13 @@ export class Stage {
     /** Where emails go. */
     readonly mail: MailSink,
     private readonly ca: TestCa,
+    private readonly logLevels: readonly LogLevel[],
   ) {}
 
-  static async set(): Promise<Stage> {
+  /** @param logLevels of every replica */
+  static async set(logLevels: readonly LogLevel[] = ['error', 'fatal']): Promise<Stage> {
     const [ca, mail] = await Promise.all([createTestCa(), startMailSink()]);
-    return new Stage(await openDemoDatabase(process.env.DATABASE_URL), mail, ca);
+    return new Stage(await openDemoDatabase(process.env.DATABASE_URL), mail, ca, logLevels);
   }
 
   /** A client of the application as an OpenID provider, that fetches the published keys. */
@@ -66,8 +73,13 @@ export class Stage {
 
   /** Replica A runs in this process. @returns its address */
   async startA(): Promise<string> {
-    this.inProcess = await startApplication(this.configuration('A'), 0, ['error', 'fatal']);
+    this.inProcess = await startApplication(this.configuration('A'), 0, [...this.logLevels]);
     return this.inProcess.url;
+  }
+
+  /** What replicas in processes of their own have said. */
+  get output(): string {
+    return this.replicas.map(({ output }) => output).join('');
   }
 
   get addressOfA(): string {
@@ -81,7 +93,7 @@ export class Stage {
 
   /** Any other replica has a process of its own. */
   async startReplica(name: string): Promise<ReplicaProcess> {
-    const replica = new ReplicaProcess(this.configuration(name));
+    const replica = new ReplicaProcess(this.configuration(name), this.logLevels);
     this.replicas.push(replica);
     await replica.up();
     return replica;
@@ -131,17 +143,22 @@ export class Stage {
       publicUrl,
       secrets: this.secrets,
       testLogin: true,
-      email: { url: this.mail.url, from: { name: 'Accounts', address: 'accounts@accounts.example' } },
-      // Everything is faster than by default, so that nobody has to wait a minute for a lease.
+      email: {
+        url: this.mail.url,
+        from: { name: 'Accounts', address: 'accounts@accounts.example' },
+        // The mail server of the demonstration takes its time with announcements.
+        timeout: slow.sendTimeout,
+      },
+      // Everything is faster than by default.
       deliveries: {
-        sendTimeout,
-        lease,
+        ...usual,
         pollInterval: 200,
         retry: { first: 500, max: '1s' },
         shutdownGrace: '3s',
-        // The mail server of the demonstration takes its time with announcements.
         channels: {
-          announcement: { sendTimeout: '10s', lease: '15s' },
+          // So that nobody has to wait a minute for a lease.
+          partner_notification: { sendTimeout, lease },
+          announcement: slow,
           webhooks: { retry: { first: 500, max: '1s' } },
         },
       },

@@ -4,6 +4,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import type { TestCertificate } from './certificates';
+import { answerText } from './receiver';
 
 /** A signed message as a partner's system received it. */
 export interface WebhookArrival {
@@ -41,7 +42,7 @@ export async function startWebhookReceiver({ certificate, key }: TestCertificate
     const arrival = readArrival(request, await buffer(request), verify);
     arrivals.push(arrival);
     arrival.status = answer ?? (arrival.verdict === 'accepted' ? 200 : 401);
-    response.writeHead(arrival.status).end();
+    response.writeHead(arrival.status).end(answerText);
   };
   const server = createServer({ cert: certificate, key }, (request, response) => {
     // The sender may be gone.

@@ -4,7 +4,7 @@ import { refusalText } from '../../src/demo/mail-sink';
 import { startRelyingParty, type RelyingParty } from '../../src/demo/relying-party';
 import { LinkTokens } from '../../src/links/link-tokens';
 import { until } from '../faults/support/facts';
-import { foundIn, formsOf, rowsOf } from './support/canaries';
+import { foundIn, formsOf, rowsOf, spelt } from './support/canaries';
 import { publicUrl, Service } from './support/service';
 
 const redirectUri = 'https://client.example/callback';
@@ -88,6 +88,16 @@ test('no token, key, address or reply is stored with the queue, logged or export
   const { id_token: idToken } = await service.must<{ id_token: string }>('POST', '/oidc/token', {
     body: { code, client_id: 'shop', client_secret: secret, redirect_uri: redirectUri },
   });
+  // Partners, whose systems answer likewise.
+  await service.must('POST', '/partners', {
+    body: { name: 'Partner', endpoint: `${party.origin}/canary-path?key=canary-query` },
+  });
+  const { secrets: shown } = await service.must<{ secrets: { secret: string } }>('POST', '/admin/webhooks/endpoints', {
+    token: 'operator',
+    body: { url: `${party.origin}/canary-path?key=canary-query`, kinds: ['account_created'], schemes: ['standard'] },
+  });
+  const inbox = await service.must<{ secret: string }>('GET', '/admin/webhooks/inbox', { token: 'operator' });
+  await service.must('POST', '/accounts', { body: { handle: 'bea' } });
   await service.must('POST', '/recoveries/complete', {
     body: { token: service.tokenOf('recovery', recovery!.id), passkey: 'Phone' },
   });
@@ -95,37 +105,42 @@ test('no token, key, address or reply is stored with the queue, logged or export
     token: 'operator',
     body: { subject: 'canary-subject', text: 'canary-text', essential: false },
   });
-  await until('everything was tried', async () => {
-    const untried = await service.database.query('SELECT FROM deliveries.deliveries WHERE attempts = 0');
-    return untried.length === 0;
+  // An attempt is counted when it begins: only what is written down of it says that its receiver was reached.
+  await until('everything has ended, and what the client answered is written down', async () => {
+    const open = await service.database.query(
+      `SELECT FROM deliveries.deliveries d WHERE status = 'pending'
+          AND NOT EXISTS (SELECT FROM deliveries.delivery_attempts a WHERE a.delivery_id = d.id AND a.error = '500')`,
+    );
+    return open.length === 0;
   });
-  await service.ended(ada.accountId);
   const metrics = await service.must<string>('GET', '/metrics');
 
   const tokens = new LinkTokens(service.secrets.tokenDigestKeys);
   const { d: signingKey } = service.secrets.signingKeys[0]!;
   const secrets = {
-    'token digest key': service.secrets.tokenDigestKeys[0]!,
-    'signing key': signingKey!,
-    'verification token': service.tokenOf('verification', addressId),
-    'recovery token': service.tokenOf('recovery', recovery!.id),
-    'unsubscribe token': tokens.speaking('unsubscribe', ada.accountId).slice(37),
-    'session token': ada.token,
-    'client secret': secret,
-    code,
+    ...spelt('token digest key', service.secrets.tokenDigestKeys[0]!),
+    ...spelt('signing key', signingKey!),
+    ...spelt('secret of an endpoint', shown.secret),
+    ...spelt('secret of the inbox', inbox.secret),
+    ...spelt('verification token', service.tokenOf('verification', addressId)),
+    ...spelt('recovery token', service.tokenOf('recovery', recovery!.id)),
+    ...spelt('unsubscribe token', tokens.speaking('unsubscribe', ada.accountId).slice(37)),
+    ...spelt('session token', ada.token),
+    ...spelt('client secret', secret),
+    ...spelt('code', code),
     'id token': idToken.split('.')[2]!,
     'operators’ token': 'known-to-operators',
     'reply of the relay': refusalText,
     'body of a client': 'canary-body',
-    'logout token': party.arrivals[0]!.token.split('.')[2]!,
+    'logout token': party.arrivals.find(({ token }) => token !== '')!.token.split('.')[2]!,
     'text of an announcement': 'canary-text',
   };
   const personal = {
     'refused address': refused,
     'primary address': ada.email,
     'second address': second,
-    'path of a client': 'canary-path',
-    'query of a client': 'canary-query',
+    'path of a receiver': 'canary-path',
+    'query of a receiver': 'canary-query',
   };
   // The search finds what is there.
   expect(foundIn(service.mail.arrivals.map(({ text }) => text).join('\n'), secrets)).toEqual(
@@ -142,13 +157,13 @@ test('no token, key, address or reply is stored with the queue, logged or export
     foundIn(own.map(({ row }) => row).join('\n'), { ...secrets, 'text of an announcement': 'no such text' }),
   ).toEqual([]);
 
-  // An address and a client's address are where they must be: in the one delivery that needs a copy.
+  // An address and a receiver's URL are where they must be: in the one delivery that needs a copy. A webhook's is sealed.
   const holding = rows.filter(({ row }) => foundIn(row, personal).length > 0);
   expect([...new Set(holding.map(({ table }) => table))]).toEqual(['deliveries.deliveries']);
   const copies = await service.database.query<{ is: string }>(
     `SELECT DISTINCT coalesce(payload->>'is', channel) AS is FROM deliveries.deliveries d WHERE d::text LIKE '%canary-%' ORDER BY 1`,
   );
-  expect(copies.map(({ is }) => is)).toEqual(['backchannel_logout', 'notification']);
+  expect(copies.map(({ is }) => is)).toEqual(['backchannel_logout', 'notification', 'partner_notification']);
   const around = await service.database.query<{ row: string }>(
     `SELECT (to_jsonb(d) - 'payload')::text AS row FROM deliveries.deliveries d`,
   );

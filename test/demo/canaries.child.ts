@@ -42,7 +42,7 @@ async function main(whole: boolean): Promise<Findings> {
       return true;
     };
   }
-  const stage = await Stage.set();
+  const stage = await Stage.set(levels);
   const applications: INestApplication[] = [];
   const startA = stage.startA.bind(stage);
   stage.startA = async () => {
@@ -60,12 +60,11 @@ async function main(whole: boolean): Promise<Findings> {
       // Past what they say of themselves, down to their fields.
       inspect(each, { depth: 4, customInspect: false }),
     ]);
-    const errors = stage['replicas'].map((replica) => replica['errors']).join('\n');
     const everything = { ...canaries, ...wire };
     return {
       tables: foundIn(rows.map(({ row }) => row).join('\n'), everything),
       log: foundIn(log, everything),
-      replicas: foundIn(errors, everything),
+      replicas: foundIn(stage.output, everything),
       metrics: foundIn(metrics, everything),
       objects: [...new Set(objects.flatMap((text) => foundIn(text, everything)))],
       arrivals: foundIn(arrivalsOf(stage).join('\n'), everything).toSorted(),

@@ -34,3 +34,10 @@ export async function rowsOf(
   const all = tables.map(({ name }) => `SELECT '${name}' AS table, t::text AS row FROM ${name} AS t`);
   return database.query(all.join(' UNION ALL '));
 }
+
+/** A key or a token, which is bytes in base64 of either alphabet: under its name, with the other spellings of these bytes. */
+export function spelt(name: string, text: string): Record<string, string> {
+  const bytes = Buffer.from(text.replace(/^whsec_/, ''), 'base64');
+  const spellings = [text, ...(['hex', 'base64', 'base64url'] as const).map((encoding) => bytes.toString(encoding))];
+  return Object.fromEntries(spellings.map((spelling, index) => [index === 0 ? name : `${name} (${index})`, spelling]));
+}
