@@ -10,9 +10,9 @@ import {
   startReceiver,
   type ScriptedReceiver,
 } from 'nest-deliveries/testing';
-import { AccountsService } from '../readme/accounts.service';
-import { AppModule } from '../readme/app.module';
-import { WelcomeChannel } from '../readme/welcome.channel';
+import { AccountsService } from './accounts.service';
+import { AppModule } from './app.module';
+import { WelcomeChannel } from './welcome.channel';
 
 let crm: ScriptedReceiver;
 let app: TestingModule;
