@@ -1,6 +1,8 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import packageJson from '../../package.json';
 import { nest12, oldest } from './support/combinations';
 import { installNode } from './support/install-node';
 import { makeApplication } from './support/make-application';
@@ -28,6 +30,13 @@ test.each(combinations)(
   },
   300_000,
 );
+
+test('every door opens with each peer at the lowest version that is enough', () => {
+  const names = Object.keys(packageJson.exports).map((door) => join(packageJson.name, door));
+  const program = names.map((name) => `require('${name}');`).join('');
+  const cwd = join(folder, oldest.name);
+  expect(execFileSync(process.execPath, ['-e', program], { cwd, encoding: 'utf8' })).toBe('');
+});
 
 // After the installations above: what is tried is the program, which is the same.
 test.each(['22', '24'])(

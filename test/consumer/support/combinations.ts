@@ -31,7 +31,7 @@ export const nest12 = (modules: Combination['modules']): Combination => ({
 /** The lowest version that a range allows: its first one. */
 const lowest = (range: string): string => /\d+\.\d+\.\d+/.exec(range)![0];
 
-const { peerDependencies, peerDependenciesMeta } = packageJson;
+const { peerDependencies } = packageJson;
 
 /**
  * Each peer at the lowest version that we say is enough, which means NestJS 11; with a compiler of its time, which knows nothing of
@@ -41,16 +41,14 @@ export const oldest: Combination = {
   name: 'nest-11-commonjs',
   modules: 'commonjs',
   versions: {
-    ...Object.fromEntries(
-      Object.entries(peerDependencies)
-        .filter(([name]) => !(name in peerDependenciesMeta) || name === 'prom-client')
-        .map(([name, range]) => [name, lowest(range)]),
-    ),
+    ...Object.fromEntries(Object.entries(peerDependencies).map(([name, range]) => [name, lowest(range)])),
     '@nestjs/platform-express': lowest(peerDependencies['@nestjs/core']),
     '@nestjs/terminus': '11.0.0',
     '@nestjs/typeorm': '11.0.3',
     '@types/node': devDependencies['@types/node'],
     '@willsoto/nestjs-prometheus': devDependencies['@willsoto/nestjs-prometheus'],
+    // For the mailer, which does not say that it needs it.
+    lodash: devDependencies.lodash,
     'reflect-metadata': devDependencies['reflect-metadata'],
     typescript: '5.9.3',
   },
