@@ -12,6 +12,7 @@ import {
 import { DeliveryChannel, succeeded, type DeliveryEvent } from 'nest-deliveries';
 import { Webhook } from 'standardwebhooks';
 import { createTestCa, type TestCa, type TestCertificate } from '../../src/demo/certificates';
+import { ChannelRegistry } from '../../libs/deliveries/src/channel/channel-registry';
 import { judgeFailure } from '../../libs/webhooks/src/endpoint/judge-failure';
 import { until } from '../faults/support/facts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
@@ -259,6 +260,31 @@ it('BL-055: what waits for an endpoint that is disabled or deleted ends with the
   await endpoints.remove(tenant, dead.endpoint.id);
   await app.operations.retry(uuidOf(last!), { actor: 'ada' });
   await untilState(last!, 'failed', 'endpoint_deleted');
+});
+
+it('an endpoint that never answers, with hundreds waiting, leaves half of the slots to the others', async () => {
+  const dead = await register();
+  const others = await Promise.all(Array.from({ length: 20 }, () => register()));
+  dead.receiver.answer(() => new Promise(() => undefined));
+  await app.dataSource.transaction(async (tx) => {
+    const tell = ({ endpoint: { tenant } }: Registered): Promise<string[]> =>
+      endpoints.publish(tx, { tenant, kind: 'a', body: Buffer.from('{}') });
+    for (let n = 0; n < 300; n += 1) await tell(dead);
+    for (const other of others) await tell(other);
+  });
+  // Nothing that it was sent has been answered: a slot that it has is gone until the attempt is given up.
+  await Promise.all(others.map(({ receiver }) => arrived(receiver)));
+  const { concurrency, workers, lane } = app.module
+    .get(ChannelRegistry)
+    .all()
+    .find(({ name }) => name === 'webhooks')!;
+  const claimed = await database.query(
+    'SELECT FROM deliveries.deliveries WHERE lane = $1 AND claim_token IS NOT NULL',
+    [dead.endpoint.id],
+  );
+  expect(claimed.length).toBeLessThanOrEqual(concurrency * workers * lane.share);
+  await endpoints.remove(dead.endpoint.tenant, dead.endpoint.id);
+  await database.query('DELETE FROM deliveries.deliveries WHERE lane = $1', [dead.endpoint.id]);
 });
 
 it('410 disables an endpoint at once, and says so', async () => {
