@@ -1,4 +1,9 @@
+import { ScheduleModule } from '@nestjs/schedule';
+import { Test } from '@nestjs/testing';
+import { getDataSourceToken, TypeOrmModule } from '@nestjs/typeorm';
 import {
+  DeliveriesModule,
+  deliveriesToken,
   DeliveryChannel,
   DeliveryCleaner,
   DeliveryWorkers,
@@ -15,6 +20,7 @@ import {
   type Outcome,
 } from 'nest-deliveries';
 import {
+  DeliveriesTester,
   DeliveriesTestingModule,
   EndlessDrainError,
   NotReceivedError,
@@ -276,6 +282,33 @@ describe('with workers', () => {
       await running.module.close();
     }
   });
+});
+
+@DeliveryChannel({ name: 'bill', maxAge: '1d', module: 'billing' })
+class BillChannel extends NoteChannel {}
+
+it('tests one of two modules, and leaves the other to its workers', async () => {
+  const second = await createTestDatabase();
+  const module = await Test.createTestingModule({
+    imports: [
+      TypeOrmModule.forRoot({ type: 'postgres', url: database.url, retryAttempts: 0 }),
+      TypeOrmModule.forRoot({ name: 'billing', type: 'postgres', url: second.url, retryAttempts: 0 }),
+      ScheduleModule.forRoot(),
+      DeliveriesModule.forRoot({ metrics: false }),
+      DeliveriesModule.forRoot({ metrics: false, name: 'billing', dataSource: getDataSourceToken('billing') }),
+      DeliveriesTestingModule.forModule('billing'),
+    ],
+    providers: [NoteChannel, BillChannel],
+  }).compile();
+  await module.init();
+  const billing = module.get<DeliveriesTester>(deliveriesToken(DeliveriesTester, 'billing'));
+  expect(module.get<DeliveryWorkers>(deliveriesToken(DeliveryWorkers)).pulses()).toHaveLength(1);
+  expect(module.get<DeliveryWorkers>(deliveriesToken(DeliveryWorkers, 'billing')).pulses()).toEqual([]);
+  await billing.recorder.transaction((tx) => billing.recorder.enqueue(tx, BillChannel, note('bill')));
+  expect(outcomes(await billing.drain())).toEqual(['bill succeeded']);
+  expect(await billing.recorded(BillChannel, { status: 'succeeded' })).toHaveLength(1);
+  await module.close();
+  await second.drop();
 });
 
 describe('a receiver', () => {
