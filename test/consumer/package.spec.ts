@@ -82,7 +82,7 @@ describe('the tarball', () => {
         }
       })();`;
     // Inside the package, its own name leads through its own exports; its optional peers are installed here.
-    expect(execFileSync(process.execPath, ['-e', program], { cwd: root, encoding: 'utf8' })).toBe('');
+    expect(execFileSync(process.execPath, ['-e', program], { cwd: tarball.source, encoding: 'utf8' })).toBe('');
   });
 });
 
@@ -90,9 +90,9 @@ describe('what the compiled code imports', () => {
   const { dependencies, peerDependencies, peerDependenciesMeta } = packageJson;
   const imported = (path: string): string[] => [
     ...new Set(
-      [...readFileSync(join(root, path), 'utf8').matchAll(/(?:require|import)\(['"]([^.'"][^'"]*)['"]\)/g)].map(
-        ([, name]) => name!,
-      ),
+      [
+        ...readFileSync(join(tarball.source, path), 'utf8').matchAll(/(?:require|import)\(['"]([^.'"][^'"]*)['"]\)/g),
+      ].map(([, name]) => name!),
     ),
   ];
   const packageOf = (name: string): string =>
