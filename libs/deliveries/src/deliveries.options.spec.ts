@@ -26,6 +26,8 @@ const production = (env: string | undefined): boolean => {
 
 it('has the defaults that the options table promises', () => {
   expect(resolveOptions()).toEqual({
+    name: undefined,
+    timers: 'deliveries:deliveries',
     schema: 'deliveries',
     migrate: true,
     dataSource: DataSource,
