@@ -8,7 +8,12 @@ module.exports = {
   testEnvironment: 'node',
   moduleFileExtensions: ['ts', 'js', 'json'],
   testRegex: '\\.spec\\.ts$',
-  testPathIgnorePatterns: ['/node_modules/', '/build/', '/dist/', ...(process.env.TEST_LONG ? [] : ['\\.long\\.spec\\.ts$'])],
+  testPathIgnorePatterns: [
+    '/node_modules/',
+    '/build/',
+    '/dist/',
+    ...(process.env.TEST_LONG ? [] : ['\\.long\\.spec\\.ts$']),
+  ],
   modulePathIgnorePatterns: ['<rootDir>/build/', '<rootDir>/dist/'],
   transform: {
     '^.+\\.[tj]s$': [
