@@ -5,7 +5,6 @@ import { unsynced } from './unsynced';
  * Leases unordered deliveries without a lane that are due, longest due first. One statement, one commit.
  *
  * A paused channel costs one look at a small table: the condition names no column of the scan, so it is asked once.
-
  *
  * - `now()`, not `clock_timestamp()`, in the predicate: a volatile function cannot bound an index scan, and an empty poll
  *   over 500,000 future rows took 620 ms instead of 0.5 ms.
