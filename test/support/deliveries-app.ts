@@ -39,7 +39,10 @@ export const testPace: DeliveriesOptions = {
 
 /** The module's options, and what only a test wants. */
 export interface TestOptions extends DeliveriesOptions {
-  /** Whether a commit wakes workers. Default: unless `pollInterval` is `'1h'`, which says that the test alone wakes them. */
+  /**
+   * Whether a commit, a notification or the listener's return wakes workers. Default: unless `pollInterval` is `'1h'`, which
+   * says that the test alone wakes them.
+   */
   readonly wakeUps?: boolean;
   /** Modules beside the deliveries module. */
   readonly imports?: NonNullable<ModuleMetadata['imports']>;
@@ -47,7 +50,8 @@ export interface TestOptions extends DeliveriesOptions {
 
 /**
  * Starts an application on the database at `url`.
- * @param options over {@link testPace}; with `pollInterval: '1h'` nothing wakes the workers but the test, not even a commit
+ * @param options over {@link testPace}; with `pollInterval: '1h'` nothing wakes the workers but the test: no commit, and no listener
+ * that is connected at last, which looks everywhere at a moment that no test chooses
  */
 export async function startDeliveriesApp(
   url: string,
@@ -55,17 +59,18 @@ export async function startDeliveriesApp(
   { wakeUps, imports = [], ...options }: TestOptions = {},
   hostPoolSize = 10,
 ): Promise<DeliveriesApp> {
+  const wakes = wakeUps ?? options.pollInterval !== '1h';
   const builder = Test.createTestingModule({
     imports: [
       TypeOrmModule.forRoot({ type: 'postgres', url, poolSize: hostPoolSize, retryAttempts: 0 }),
       ScheduleModule.forRoot(),
-      DeliveriesModule.forRoot({ ...testPace, ...options }),
+      DeliveriesModule.forRoot({ ...testPace, listen: wakes, ...options }),
       ...imports,
     ],
     providers: channels,
   });
   // Who switches polls off decides when workers look; a commit must not do so either.
-  if (!(wakeUps ?? options.pollInterval !== '1h')) {
+  if (!wakes) {
     builder
       .overrideProvider(CommitWatch)
       .useValue({ note: () => undefined, start: () => undefined, stop: () => undefined });
