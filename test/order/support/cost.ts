@@ -1,3 +1,4 @@
+import { giveBackSql } from '../../../libs/deliveries/src/claim/claim.sql';
 import { Claimer } from '../../../libs/deliveries/src/claim/claimer';
 import { WorkerDatabase } from '../../../libs/deliveries/src/database/worker-database';
 import { type OutcomeToWrite, Settler } from '../../../libs/deliveries/src/settle/settler';
@@ -29,6 +30,9 @@ export interface Meter {
   lanes(slots: number, busy: string): Promise<Cost>;
   /** Settles the claimed deliveries as succeeded, with the chain. */
   settle(): Promise<Cost>;
+  /** The same by the statement for plain successes. */
+  settleSuccesses(): Promise<Cost>;
+  giveBack(): Promise<Cost>;
   /** Runs each statement until the connection has a plan for all parameters, made for the table as it is now. */
   planNow(): Promise<void>;
   close(): Promise<void>;
@@ -61,6 +65,8 @@ export async function meter(): Promise<Meter> {
     await claimer.claimLanes('nobody', 1, lease, '', { free: new Map([['none', 1]]), others: 1 });
     await claimer.claimHeads('nobody', 1, lease, { key: '', fromStart: true });
     await settled(settler, { ...outcome, chainLease: lease } satisfies OutcomeToWrite);
+    await settled(settler, outcome satisfies OutcomeToWrite);
+    await worker.query('deliveries_give_back', giveBackSql('"deliveries"'), [[nobody.id], [nobody.token], [0]]);
   };
   await prepare();
 
@@ -69,14 +75,24 @@ export async function meter(): Promise<Meter> {
     const [row] = await run<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
       `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE ${execute}`,
     );
-    const claimed = await run<{ count: number }>(
-      `SELECT count(*)::integer AS count FROM deliveries.deliveries WHERE xmin = pg_current_xact_id()::xid AND (claim_token IS NOT NULL OR status = 'succeeded')`,
+    const written = await run<{ count: number }>(
+      `SELECT count(*)::integer AS count FROM deliveries.deliveries WHERE xmin = pg_current_xact_id()::xid`,
     );
     await run('ROLLBACK');
     const { Plan: plan } = row!['QUERY PLAN'][0];
     const buffers = plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
-    const rows = claimed[0]!.count;
+    const rows = written[0]!.count;
     return { rows, buffers, perRow: buffers / Math.max(1, rows) };
+  };
+
+  /** The claimed deliveries as parameters. */
+  const claimed = async () => {
+    const rows = await database.query<{ id: string; token: string }>(
+      'SELECT id, claim_token AS token FROM deliveries.deliveries WHERE claim_token IS NOT NULL',
+    );
+    const list = (value: (row: { id: string; token: string }) => string, type: string): string =>
+      `ARRAY[${rows.map(value).join()}]::${type}[]`;
+    return { list, fence: `${list(({ id }) => `'${id}'`, 'uuid')}, ${list(({ token }) => `'${token}'`, 'uuid')}` };
   };
 
   return {
@@ -89,15 +105,16 @@ export async function meter(): Promise<Meter> {
         `deliveries_claim_lanes('parcels', ${slots}, ${lease}, '', 1000, ARRAY['${busy}']::text[], ARRAY[0]::integer[], 2, '${anyToken}')`,
       ),
     settle: async () => {
-      const claimed = await database.query<{ id: string; token: string }>(
-        'SELECT id, claim_token AS token FROM deliveries.deliveries WHERE claim_token IS NOT NULL',
-      );
-      const list = (value: (row: { id: string; token: string }) => string, type: string): string =>
-        `ARRAY[${claimed.map(value).join()}]::${type}[]`;
-      return measure(`deliveries_settle(${list(({ id }) => `'${id}'`, 'uuid')}, ${list(({ token }) => `'${token}'`, 'uuid')},
+      const { fence, list } = await claimed();
+      return measure(`deliveries_settle(${fence},
         ${list(() => `'succeeded'`, 'text')}, ${list(() => 'NULL', 'float8')}, ${list(() => 'NULL', 'text')},
         ${list(() => 'NULL', 'text')}, ${list(() => 'NULL', 'timestamptz')}, ${list(() => String(lease), 'float8')},
         ${list(() => 'false', 'boolean')}, '${anyToken}')`);
+    },
+    settleSuccesses: async () => measure(`deliveries_settle_successes(${(await claimed()).fence})`),
+    giveBack: async () => {
+      const { fence, list } = await claimed();
+      return measure(`deliveries_give_back(${fence}, ${list(() => '0', 'float8')})`);
     },
     // From the sixth run on PostgreSQL may keep one plan for all parameters.
     planNow: async () => {

@@ -1,3 +1,4 @@
+import { byId } from '../database/by-id';
 import { stillPending, unfinished } from '../order/unfinished';
 import { channelPaused, lanePaused } from '../pause/paused';
 
@@ -46,16 +47,16 @@ WITH RECURSIVE scan AS (
 ), head AS MATERIALIZED (
   SELECT d.id, d.due_at, d.claim_token, d.attempts, d.lease_expires_at,
          clock_timestamp() + $3::float8 * interval '1 ms' AS lease_end
-    FROM scan JOIN ${schema}.deliveries d ON d.id = scan.id
+    FROM scan JOIN ${schema}.deliveries d ON ${byId('d', 'scan.id')}
    WHERE scan.is_ready AND ${stillPending('d')} AND d.due_at <= now()
      FOR UPDATE OF d SKIP LOCKED
 ), spent AS MATERIALIZED (
   SELECT d.id
-    FROM scan JOIN ${schema}.deliveries d ON d.id = scan.id
+    FROM scan JOIN ${schema}.deliveries d ON ${byId('d', 'scan.id')}
    WHERE scan.status = 'cancelled' AND d.status || '' = 'cancelled' AND d.lease_expires_at <= now()
      FOR UPDATE OF d SKIP LOCKED
 ), released AS (
-  UPDATE ${schema}.deliveries d SET lease_expires_at = NULL FROM spent WHERE d.id = spent.id RETURNING d.id
+  UPDATE ${schema}.deliveries d SET lease_expires_at = NULL FROM spent WHERE ${byId('d', 'spent.id')} RETURNING d.id
 ), crashed AS (
   INSERT INTO ${schema}.delivery_attempts (delivery_id, number, started_at, ended_at, outcome, error)
   SELECT id, attempts, lease_expires_at - $3::float8 * interval '1 ms', lease_expires_at, 'crashed', 'crashed'
@@ -67,7 +68,7 @@ WITH RECURSIVE scan AS (
          attempts = d.attempts + 1,
          crashes = d.crashes + CASE WHEN head.claim_token IS NULL THEN 0 ELSE 1 END
     FROM head
-   WHERE d.id = head.id
+   WHERE ${byId('d', 'head.id')}
   RETURNING d.id, d.event_id, d.channel, d.destination, d.recipient, d.payload, d.ordering_key, d.lane, d.attempts,
             d.attempts_at_retry, d.crashes, date_part('epoch', d.created_at) * 1000 AS created_ms,
             d.retried_at, d.deadline,

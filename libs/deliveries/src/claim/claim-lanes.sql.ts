@@ -1,3 +1,4 @@
+import { byId } from '../database/by-id';
 import { channelPaused, lanePaused } from '../pause/paused';
 import { unsynced } from './unsynced';
 
@@ -59,7 +60,7 @@ WITH RECURSIVE scan AS (
          attempts = d.attempts + 1,
          crashes = d.crashes + CASE WHEN due.claim_token IS NULL THEN 0 ELSE 1 END
     FROM due
-   WHERE d.id = due.id
+   WHERE ${byId('d', 'due.id')}
   RETURNING d.id, d.event_id, d.channel, d.destination, d.recipient, d.payload, d.ordering_key, d.lane, d.attempts,
             d.attempts_at_retry, d.crashes, date_part('epoch', d.created_at) * 1000 AS created_ms,
             d.retried_at, d.deadline,

@@ -1,3 +1,4 @@
+import { byId } from '../database/by-id';
 import { channelPaused } from '../pause/paused';
 import { unsynced } from './unsynced';
 
@@ -38,7 +39,7 @@ UPDATE ${schema}.deliveries d
        attempts = d.attempts + 1,
        crashes = d.crashes + CASE WHEN due.claim_token IS NULL THEN 0 ELSE 1 END
   FROM due
- WHERE d.id = due.id
+ WHERE ${byId('d', 'due.id')}
 RETURNING d.id, d.event_id, d.destination, d.recipient, d.payload, d.attempts, d.attempts_at_retry, d.crashes,
           date_part('epoch', d.created_at) * 1000 AS created_ms, d.retried_at, d.deadline,
           (extract(epoch FROM due.due_at) * 1000000)::float8 AS was_due_us, date_part('epoch', clock_timestamp()) * 1000 AS claimed_ms`;
@@ -64,13 +65,13 @@ WITH given AS (
   SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::float8[]) AS g (id, token, due_us)
 ), held AS MATERIALIZED (
   SELECT d.id, g.due_us
-    FROM ${schema}.deliveries d JOIN given g ON g.id = d.id AND g.token = d.claim_token
-   ORDER BY d.id
+    FROM ${schema}.deliveries d JOIN given g ON ${byId('d', 'g.id')} AND g.token = d.claim_token
+   ORDER BY g.id
      FOR UPDATE OF d
 )
 UPDATE ${schema}.deliveries d
    SET claim_token = NULL, lease_expires_at = NULL, attempts = d.attempts - 1,
        due_at = timestamptz 'epoch' + held.due_us * interval '1 us'
   FROM held
- WHERE d.id = held.id
+ WHERE ${byId('d', 'held.id')}
 RETURNING d.id`;

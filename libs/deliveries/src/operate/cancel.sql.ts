@@ -1,3 +1,4 @@
+import { byId } from '../database/by-id';
 /**
  * An operator's cancel. One statement; the row is locked first, and the conditions are checked on the version that the lock
  * found.
@@ -22,7 +23,7 @@ WITH target AS MATERIALIZED (
      SET status = 'cancelled', settled_at = clock_timestamp(), claim_token = NULL,
          lease_expires_at = CASE WHEN d.lease_expires_at > clock_timestamp() THEN d.lease_expires_at END
     FROM target
-   WHERE d.id = target.id AND target.status IN ('pending', 'failed')
+   WHERE ${byId('d', 'target.id')} AND target.status IN ('pending', 'failed')
   RETURNING d.id, d.channel
 ), attempt AS (
   INSERT INTO ${schema}.delivery_attempts (delivery_id, number, started_at, ended_at, outcome, error)

@@ -1,3 +1,4 @@
+import { byId } from '../database/by-id';
 import { unfinished } from '../order/unfinished';
 
 /**
@@ -34,7 +35,7 @@ WITH target AS MATERIALIZED (
          lease_expires_at = CASE WHEN d.lease_expires_at > clock_timestamp() THEN d.lease_expires_at END,
          retried_at = clock_timestamp(), settled_at = NULL, attempts_at_retry = d.attempts, crashes = 0
     FROM judged
-   WHERE d.id = judged.id AND judged.refusal IS NULL
+   WHERE ${byId('d', 'judged.id')} AND judged.refusal IS NULL
   RETURNING d.id, d.channel, d.ordering_key, d.ordinal, d.attempts, d.due_at
 ), behind AS (
   UPDATE ${schema}.deliveries d

@@ -1,3 +1,4 @@
+import { byId } from '../database/by-id';
 import { stillPending, unfinished } from '../order/unfinished';
 import { channelPaused, lanePaused } from '../pause/paused';
 
@@ -38,8 +39,8 @@ WITH outcome AS (
              AS o (id, token, status, due_in, attempt_outcome, error, started_at, chain_lease, still_sending, n)
 ), held AS MATERIALIZED (
   SELECT o.*
-    FROM ${schema}.deliveries d JOIN outcome o ON o.id = d.id AND o.token = d.claim_token
-   ORDER BY d.id
+    FROM ${schema}.deliveries d JOIN outcome o ON ${byId('d', 'o.id')} AND o.token = d.claim_token
+   ORDER BY o.id
      FOR UPDATE OF d SKIP LOCKED
 ), settled AS (
   UPDATE ${schema}.deliveries d
@@ -51,7 +52,7 @@ WITH outcome AS (
          last_error = CASE WHEN h.status = 'succeeded' THEN NULL ELSE h.error END,
          claim_token = NULL, lease_expires_at = CASE WHEN h.still_sending THEN d.lease_expires_at END
     FROM held h
-   WHERE d.id = h.id AND d.claim_token = h.token
+   WHERE ${byId('d', 'h.id')} AND d.claim_token = h.token
   RETURNING d.id, d.attempts, d.channel, d.ordering_key, d.ordinal, d.status, h.n, h.attempt_outcome, h.error,
             h.started_at, h.chain_lease
 ), attempt AS (
@@ -70,15 +71,15 @@ WITH outcome AS (
      AND NOT ${channelPaused(schema, 's.channel')} AND NOT ${lanePaused(schema, 's.channel', 'n.lane')}
 ), follower AS MATERIALIZED (
   SELECT d.id, d.due_at, c.after, clock_timestamp() + c.chain_lease * interval '1 ms' AS lease_end
-    FROM candidate c JOIN ${schema}.deliveries d ON d.id = c.id
+    FROM candidate c JOIN ${schema}.deliveries d ON ${byId('d', 'c.id')}
    WHERE ${stillPending('d')} AND d.due_at <= now() AND d.claim_token IS NULL
-   ORDER BY d.id
+   ORDER BY c.id
      FOR UPDATE OF d SKIP LOCKED
 ), next AS (
   UPDATE ${schema}.deliveries d
      SET claim_token = $10::uuid, due_at = f.lease_end, lease_expires_at = f.lease_end, attempts = d.attempts + 1
     FROM follower f
-   WHERE d.id = f.id
+   WHERE ${byId('d', 'f.id')}
   RETURNING f.after::integer, d.id, d.event_id, d.channel, d.destination, d.recipient, d.payload, d.ordering_key, d.lane,
             d.attempts, d.attempts_at_retry, d.crashes, date_part('epoch', d.created_at) * 1000 AS created_ms,
             d.retried_at, d.deadline,
@@ -106,14 +107,14 @@ export const settleSuccessesSql = (schema: string): string => `
 WITH held AS MATERIALIZED (
   SELECT d.id, o.token, o.n
     FROM ${schema}.deliveries d JOIN unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS o (id, token, n)
-      ON o.id = d.id AND o.token = d.claim_token
-   ORDER BY d.id
+      ON ${byId('d', 'o.id')} AND o.token = d.claim_token
+   ORDER BY o.id
      FOR UPDATE OF d SKIP LOCKED
 )
 UPDATE ${schema}.deliveries d
    SET status = 'succeeded', settled_at = clock_timestamp(), last_error = NULL, claim_token = NULL, lease_expires_at = NULL
   FROM held h
- WHERE d.id = h.id AND d.claim_token = h.token
+ WHERE ${byId('d', 'h.id')} AND d.claim_token = h.token
 RETURNING h.n::integer`;
 
 /**

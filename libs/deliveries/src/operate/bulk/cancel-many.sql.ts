@@ -1,3 +1,4 @@
+import { byId } from '../../database/by-id';
 import { cancellable } from '../match/matching.sql';
 
 /**
@@ -10,16 +11,16 @@ WITH asked AS (
   SELECT * FROM unnest($1::uuid[], $3::uuid[]) AS a (id, event_id)
 ), held AS MATERIALIZED (
   SELECT d.id, d.channel, d.status, d.claim_token, d.lease_expires_at, d.attempts, asked.event_id
-    FROM asked JOIN ${schema}.deliveries d ON d.id = asked.id
+    FROM asked JOIN ${schema}.deliveries d ON ${byId('d', 'asked.id')}
    WHERE ${cancellable('$4')}
-   ORDER BY d.id
+   ORDER BY asked.id
      FOR UPDATE OF d SKIP LOCKED
 ), cancelled AS (
   UPDATE ${schema}.deliveries d
      SET status = 'cancelled', settled_at = clock_timestamp(), claim_token = NULL,
          lease_expires_at = CASE WHEN d.lease_expires_at > clock_timestamp() THEN d.lease_expires_at END
     FROM held
-   WHERE d.id = held.id
+   WHERE ${byId('d', 'held.id')}
   RETURNING d.id, d.channel, d.ordering_key
 ), attempt AS (
   INSERT INTO ${schema}.delivery_attempts (delivery_id, number, started_at, ended_at, outcome, error)
@@ -41,5 +42,5 @@ WITH asked AS (
 SELECT (SELECT count(*) FROM cancelled)::integer AS changed,
        ARRAY (SELECT DISTINCT channel FROM cancelled WHERE ordering_key IS NOT NULL) AS channels,
        ARRAY (SELECT d.id
-                FROM asked JOIN ${schema}.deliveries d ON d.id = asked.id
+                FROM asked JOIN ${schema}.deliveries d ON ${byId('d', 'asked.id')}
                WHERE ${cancellable('$4')} AND d.id NOT IN (SELECT id FROM held)) AS busy`;

@@ -1,3 +1,4 @@
+import { byId } from '../../database/by-id';
 import { unfinished } from '../../order/unfinished';
 import { retryable } from '../match/matching.sql';
 
@@ -17,10 +18,10 @@ WITH asked AS (
 ), held AS MATERIALIZED (
   SELECT d.id, asked.event_id,
          least($7::float8, limits.max_age / 2, extract(epoch FROM d.deadline - clock_timestamp()) * 1000) AS spread
-    FROM asked JOIN ${schema}.deliveries d ON d.id = asked.id
+    FROM asked JOIN ${schema}.deliveries d ON ${byId('d', 'asked.id')}
     LEFT JOIN unnest($8::text[], $9::float8[]) AS limits (channel, max_age) ON limits.channel = d.channel
    WHERE ${retryable('$5', '$4')}
-   ORDER BY d.id
+   ORDER BY asked.id
      FOR UPDATE OF d SKIP LOCKED
 ), retried AS (
   UPDATE ${schema}.deliveries d
@@ -29,7 +30,7 @@ WITH asked AS (
          lease_expires_at = CASE WHEN d.lease_expires_at > clock_timestamp() THEN d.lease_expires_at END,
          retried_at = clock_timestamp(), settled_at = NULL, attempts_at_retry = d.attempts, crashes = 0
     FROM held
-   WHERE d.id = held.id
+   WHERE ${byId('d', 'held.id')}
   RETURNING d.id, d.channel, d.ordering_key, d.ordinal, held.event_id
 ), waiting AS MATERIALIZED (
   SELECT d.id, retried.id AS head
@@ -38,7 +39,7 @@ WITH asked AS (
      AND ${unfinished('d')} AND d.status = 'pending'
      FOR UPDATE OF d SKIP LOCKED
 ), behind AS (
-  UPDATE ${schema}.deliveries d SET retried_at = clock_timestamp() FROM waiting WHERE d.id = waiting.id
+  UPDATE ${schema}.deliveries d SET retried_at = clock_timestamp() FROM waiting WHERE ${byId('d', 'waiting.id')}
 ), remembered AS (
   INSERT INTO ${schema}.events (id, type, payload, actor, delivery_id, audit, occurred_at)
   SELECT event_id, 'delivery_retried',
@@ -50,5 +51,5 @@ WITH asked AS (
 SELECT (SELECT count(*) FROM retried)::integer AS changed,
        ARRAY (SELECT DISTINCT channel FROM retried) AS channels,
        ARRAY (SELECT d.id
-                FROM asked JOIN ${schema}.deliveries d ON d.id = asked.id
+                FROM asked JOIN ${schema}.deliveries d ON ${byId('d', 'asked.id')}
                WHERE ${retryable('$5', '$4')} AND d.id NOT IN (SELECT id FROM held)) AS busy`;

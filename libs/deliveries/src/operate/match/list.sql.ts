@@ -1,3 +1,4 @@
+import { byId } from '../../database/by-id';
 import { chosenSql, matchingSql, type Narrowing } from './matching.sql';
 import { walkSql } from './walk.sql';
 
@@ -40,7 +41,7 @@ SELECT d.id, d.event_id, d.channel, d.destination, d.lane, d.ordering_key, d.sta
        edge.id AS edge_id, edge.created_at AS edge_at,
        (extract(epoch FROM edge.created_at) * 1000000)::bigint::text AS edge_us
   FROM (SELECT 1) always
-  LEFT JOIN (page JOIN ${schema}.deliveries d ON d.id = page.id) ON true
+  LEFT JOIN (page JOIN ${schema}.deliveries d ON ${byId('d', 'page.id')}) ON true
   LEFT JOIN edge ON true
  ORDER BY ${keyOf(search, 'd')} DESC`;
 
