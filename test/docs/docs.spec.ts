@@ -7,7 +7,7 @@ import { text as textOf } from 'node:stream/consumers';
 import { optionDefaults } from 'nest-deliveries';
 import { checkTemplateFolder, emailOptionDefaults } from 'nest-deliveries/email';
 import { contractRules } from 'nest-deliveries/testing';
-import { channelSettingNames } from '../../libs/deliveries/src/deliveries.options';
+import { channelSettingNames } from '../../libs/deliveries/src/channel-settings';
 import packageJson from '../../package.json';
 import { until } from '../faults/support/facts';
 import { createTestDatabase } from '../support/test-database';

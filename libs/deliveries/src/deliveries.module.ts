@@ -9,36 +9,35 @@ import {
   type OnModuleInit,
   type Provider,
 } from '@nestjs/common';
-import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
-import { SchedulerRegistry } from '@nestjs/schedule';
+import { DiscoveryModule } from '@nestjs/core';
 import { DataSource } from 'typeorm';
-import { dashboardProviders } from './dashboard.providers';
-import { connectionOptionsOf, postgresOptionsOf } from './database/connection-options';
-import { WorkerDatabase } from './database/worker-database';
+import { ChannelRegistry } from './channel/channel-registry';
 import { DeliveryCleaner } from './clean-up/delivery-cleaner';
 import { guardHostConnections } from './database/guard-connections';
 import { migrateSchema, requireCurrentSchema } from './database/schema';
-import { resolveOptions, type DeliveriesOptions, type ResolvedOptions } from './deliveries.options';
+import type { DeliveriesOptions } from './deliveries.options';
 import { DeliveriesOptionsError } from './errors';
-import { adminParts } from './operate/admin/admin-parts';
-import type { AdminOptions } from './operate/admin/admin-options';
+import { hostProviders } from './host.providers';
 import { checkModuleName, deliveriesToken, moduleNameToken } from './module-name';
-import { AttemptObserver } from './observe/attempt-observer';
+import { dataSourceToken, optionsToken } from './module-tokens';
 import { AttemptTally } from './observe/attempt-tally';
 import { DeliveriesHealthIndicator } from './observe/health/deliveries-health';
 import { DeliveriesMetrics } from './observe/metrics/deliveries-metrics';
 import { QueueCounter } from './observe/queue-counter';
 import { observeProviders } from './observe.providers';
+import type { AdminOptions } from './operate/admin/admin-options';
+import { adminParts } from './operate/admin/admin-parts';
 import { DeliveryOperations } from './operate/delivery-operations';
+import { dashboardProviders, operateProviders } from './operate.providers';
 import { ChannelPauses } from './pause/channel-pauses';
 import { CommitWatch } from './record/commit-watch';
-import { DeliveryInserter } from './record/delivery-inserter';
 import { DeliveryRecorder } from './record/delivery-recorder';
-import { QueryInserter } from './record/query-inserter';
-import { ChannelRegistry } from './channel/channel-registry';
+import { recordProviders } from './record.providers';
+import { resolveOptions, type ResolvedOptions } from './resolved-options';
 import { RuntimeChannels } from './runtime-channels';
 import { WakeUps } from './wake-up/wake-ups';
 import { DeliveryWorkers } from './worker/delivery-workers';
+import { workerProviders } from './worker.providers';
 
 /** What `DeliveriesModule.forRootAsync` takes: a factory for the options, and what it injects. */
 export interface DeliveriesAsyncOptions extends Pick<ModuleMetadata, 'imports'>, Pick<FactoryProvider, 'inject'> {
@@ -53,10 +52,6 @@ export interface DeliveriesAsyncOptions extends Pick<ModuleMetadata, 'imports'>,
 
 /** What a factory may give. */
 type LateOptions = Omit<DeliveriesOptions, 'name' | 'dataSource' | 'admin'>;
-
-const optionsToken = Symbol('nest-deliveries options');
-const dataSourceToken = Symbol('nest-deliveries data source');
-const schedulerToken = Symbol('nest-deliveries scheduler registry');
 
 /**
  * Durable outbound deliveries. Import it once, in the root module, beside `TypeOrmModule` and `ScheduleModule.forRoot()`:
@@ -134,122 +129,19 @@ function build(
     controllers: admin.controllers ?? [],
     providers: [
       ...(admin.providers ?? []),
-      ...(adminOptions && adminOptions.dashboard !== false ? dashboardProviders(optionsToken) : []),
+      ...(adminOptions && adminOptions.dashboard !== false ? dashboardProviders : []),
       options,
       { provide: moduleNameToken, useValue: name },
       ...named,
-      {
-        provide: dataSourceToken,
-        inject: [{ token: dataSource ?? DataSource, optional: true }],
-        useFactory: (found: DataSource | undefined) => requireDataSource(found, dataSource ?? DataSource),
-      },
-      {
-        provide: schedulerToken,
-        inject: [{ token: SchedulerRegistry, optional: true }],
-        useFactory: requireScheduler,
-      },
-      {
-        provide: DeliveryRecorder,
-        inject: [dataSourceToken, ChannelRegistry, CommitWatch, optionsToken],
-        useFactory: (
-          source: DataSource,
-          channels: ChannelRegistry,
-          commits: CommitWatch,
-          { schema }: ResolvedOptions,
-        ) =>
-          new DeliveryRecorder(
-            source,
-            channels,
-            new DeliveryInserter(`"${schema}"`),
-            new QueryInserter(`"${schema}"`),
-            commits,
-          ),
-      },
-      {
-        provide: CommitWatch,
-        inject: [dataSourceToken, WakeUps],
-        useFactory: (source: DataSource, wakeUps: WakeUps) =>
-          new CommitWatch(source, (work) => wakeUps.committed(work)),
-      },
-      {
-        provide: ChannelRegistry,
-        inject: [DiscoveryService, optionsToken],
-        useFactory: (discovery: DiscoveryService, resolved: ResolvedOptions) =>
-          new ChannelRegistry(discovery, resolved),
-      },
-      {
-        provide: WorkerDatabase,
-        inject: [dataSourceToken, optionsToken],
-        useFactory: (source: DataSource, { poolSize, connection }: ResolvedOptions) =>
-          new WorkerDatabase({ ...connectionOptionsOf(source), max: poolSize, ...connection }),
-      },
-      {
-        provide: WakeUps,
-        inject: [dataSourceToken, WorkerDatabase, optionsToken],
-        useFactory: (source: DataSource, database: WorkerDatabase, { schema, listen, connection }: ResolvedOptions) => {
-          const likeWorkers = { ...connectionOptionsOf(source), ...connection };
-          const connect = typeof listen === 'object' ? listen.connection : listen ? likeWorkers : undefined;
-          return new WakeUps(database, schema, connect);
-        },
-      },
-      {
-        provide: DeliveryWorkers,
-        inject: [
-          dataSourceToken,
-          WorkerDatabase,
-          ChannelRegistry,
-          schedulerToken,
-          AttemptObserver,
-          WakeUps,
-          optionsToken,
-        ],
-        useFactory: (...injected: ConstructorParameters<typeof DeliveryWorkers>) => new DeliveryWorkers(...injected),
-      },
-      {
-        provide: ChannelPauses,
-        inject: [WorkerDatabase, WakeUps, optionsToken],
-        useFactory: (database: WorkerDatabase, wakeUps: WakeUps, { schema }: ResolvedOptions) =>
-          new ChannelPauses(database, `"${schema}"`, (channel) => wakeUps.changed(channel)),
-      },
-      {
-        provide: RuntimeChannels,
-        inject: [ChannelRegistry, DeliveryRecorder, DeliveryWorkers, dataSourceToken, optionsToken],
-        useFactory: (
-          registry: ChannelRegistry,
-          recorder: DeliveryRecorder,
-          workers: DeliveryWorkers,
-          source: DataSource,
-          { schema }: ResolvedOptions,
-        ) => new RuntimeChannels(registry, recorder, workers, source, `"${schema}"`),
-      },
-      {
-        provide: DeliveryCleaner,
-        inject: [WorkerDatabase, ChannelRegistry, schedulerToken, optionsToken],
-        useFactory: (...injected: ConstructorParameters<typeof DeliveryCleaner>) => new DeliveryCleaner(...injected),
-      },
-      {
-        provide: DeliveryOperations,
-        inject: [dataSourceToken, ChannelRegistry, WakeUps, optionsToken],
-        useFactory: (source: DataSource, channels: ChannelRegistry, wakeUps: WakeUps, { schema }: ResolvedOptions) =>
-          new DeliveryOperations(source, channels, `"${schema}"`, (channel) => wakeUps.changed(channel)),
-      },
-      ...observeProviders({ options: optionsToken, dataSource: dataSourceToken, scheduler: schedulerToken }),
+      ...hostProviders(dataSource),
+      ...recordProviders,
+      ...workerProviders,
+      ...operateProviders,
+      ...observeProviders,
     ],
     // By class from the nameless one alone: of two, Nest would take either.
     exports: [...named.map(({ provide }) => provide), ...(name === undefined ? exported : [])],
   };
-}
-
-function requireDataSource(dataSource: DataSource | undefined, token: InjectionToken): DataSource {
-  if (dataSource) {
-    postgresOptionsOf(dataSource);
-    return dataSource;
-  }
-  const sought = typeof token === 'function' ? `the class ${token.name}` : JSON.stringify(token.toString());
-  throw new DeliveriesOptionsError(
-    `DeliveriesModule: dataSource must be the injection token of a TypeORM DataSource; nothing is provided under ${sought}. Import ` +
-      "TypeOrmModule.forRoot(…) in the root module, or pass dataSource: getDataSourceToken('name') for a named one.",
-  );
 }
 
 /** What the factory gave; TypeScript lets an object with more properties pass. */
@@ -258,12 +150,5 @@ function withoutEarly(options: DeliveriesOptions): DeliveriesOptions {
   if (early === undefined) return options;
   throw new DeliveriesOptionsError(
     `DeliveriesModule: ${early} must be known before the factory of forRootAsync runs; got it from the factory. Put it beside useFactory.`,
-  );
-}
-
-function requireScheduler(scheduler: SchedulerRegistry | undefined): SchedulerRegistry {
-  if (scheduler) return scheduler;
-  throw new DeliveriesOptionsError(
-    'DeliveriesModule needs the SchedulerRegistry of @nestjs/schedule, and it is not there. Import ScheduleModule.forRoot() in the root module.',
   );
 }

@@ -1,7 +1,8 @@
 import { DataSource } from 'typeorm';
 import { milliseconds } from './delivery/duration';
-import { optionDefaults, resolveOptions, type DeliveriesOptions } from './deliveries.options';
+import { optionDefaults, type DeliveriesOptions } from './deliveries.options';
 import { DeliveriesOptionsError } from './errors';
+import { resolveOptions } from './resolved-options';
 
 function refusal(options: unknown): string {
   try {

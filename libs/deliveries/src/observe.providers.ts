@@ -1,11 +1,11 @@
-import type { InjectionToken, Provider } from '@nestjs/common';
+import type { Provider } from '@nestjs/common';
 import type { SchedulerRegistry } from '@nestjs/schedule';
 import { currentVersion } from 'nest-deliveries/migrations';
 import type { DataSource } from 'typeorm';
 import { ChannelRegistry } from './channel/channel-registry';
 import { DeliveryCleaner } from './clean-up/delivery-cleaner';
 import { connectionOptionsOf } from './database/connection-options';
-import type { ResolvedOptions } from './deliveries.options';
+import { dataSourceToken, optionsToken, schedulerToken } from './module-tokens';
 import { AttemptObserver } from './observe/attempt-observer';
 import { AttemptTally } from './observe/attempt-tally';
 import { DeliveriesHealthIndicator } from './observe/health/deliveries-health';
@@ -14,32 +14,27 @@ import { DeliveriesMetrics, registryOf } from './observe/metrics/deliveries-metr
 import type { CleanUpState } from './observe/metrics/metrics-source';
 import { ObserverDatabase } from './observe/observer-database';
 import { QueueCounter } from './observe/queue-counter';
+import type { ResolvedOptions } from './resolved-options';
 import { WakeUps } from './wake-up/wake-ups';
 import { DeliveryWorkers } from './worker/delivery-workers';
 
-interface Tokens {
-  readonly options: InjectionToken;
-  readonly dataSource: InjectionToken;
-  readonly scheduler: InjectionToken;
-}
-
 /** What watches the workers and the queue. Apart from the rest of the wiring, since nothing there needs it. */
-export const observeProviders = (tokens: Tokens): Provider[] => [
+export const observeProviders: Provider[] = [
   AttemptTally,
   {
     provide: AttemptObserver,
-    inject: [AttemptTally, tokens.options],
+    inject: [AttemptTally, optionsToken],
     useFactory: (tally: AttemptTally, { logAttempts }: ResolvedOptions) => new AttemptObserver(tally, logAttempts),
   },
   {
     provide: ObserverDatabase,
-    inject: [tokens.dataSource, tokens.options],
+    inject: [dataSourceToken, optionsToken],
     useFactory: (source: DataSource, { connection, health }: ResolvedOptions) =>
       new ObserverDatabase({ ...connectionOptionsOf(source), ...connection }, health.timeout),
   },
   {
     provide: QueueCounter,
-    inject: [ObserverDatabase, ChannelRegistry, tokens.scheduler, tokens.options],
+    inject: [ObserverDatabase, ChannelRegistry, schedulerToken, optionsToken],
     useFactory: (
       database: ObserverDatabase,
       channels: ChannelRegistry,
@@ -57,7 +52,7 @@ export const observeProviders = (tokens: Tokens): Provider[] => [
       DeliveryWorkers,
       DeliveryCleaner,
       WakeUps,
-      tokens.options,
+      optionsToken,
     ],
     useFactory: async (
       channels: ChannelRegistry,
@@ -94,7 +89,7 @@ export const observeProviders = (tokens: Tokens): Provider[] => [
       DeliveryWorkers,
       DeliveryCleaner,
       WakeUps,
-      tokens.options,
+      optionsToken,
     ],
     useFactory: (
       database: ObserverDatabase,

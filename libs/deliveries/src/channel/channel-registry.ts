@@ -1,17 +1,16 @@
 import type { Type } from '@nestjs/common';
 import type { DiscoveryService } from '@nestjs/core';
-import { milliseconds } from '../delivery/duration';
 import {
   channelSettingNames,
   channelSettings,
-  duration,
-  refuseUnknown,
   requireLeaseOverTimeout,
   type ChannelDefaults,
-  type ResolvedOptions,
-} from '../deliveries.options';
+} from '../channel-settings';
+import { milliseconds } from '../delivery/duration';
 import { ChannelDefinitionError, DeliveriesOptionsError, UnknownChannelError } from '../errors';
 import { moduleNameToken, requireOneOfAName } from '../module-name';
+import { duration, refuseUnknown } from '../option-rules';
+import type { ResolvedOptions } from '../resolved-options';
 import { channelOptionsOf, type ChannelHandler, type DeliveryChannelOptions } from './channel.decorator';
 
 /** A channel of this application with its settings as they hold here. */

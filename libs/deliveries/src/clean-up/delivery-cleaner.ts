@@ -3,7 +3,7 @@ import type { SchedulerRegistry } from '@nestjs/schedule';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ChannelRegistry } from '../channel/channel-registry';
 import { codeOf, isOutage, type WorkerDatabase, type WorkerStatement } from '../database/worker-database';
-import type { ResolvedOptions } from '../deliveries.options';
+import type { ResolvedOptions } from '../resolved-options';
 import { addTo, emptyTally, inWords, type CleanUpReport, type CleanUpTally } from './clean-up-report';
 import { deleteEndedSql } from './delete-ended.sql';
 import { deleteAuditEventsSql, deleteIdleEventsSql, deleteUnreferencedEventsSql } from './events.sql';

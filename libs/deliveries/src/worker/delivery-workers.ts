@@ -6,7 +6,7 @@ import type { Claim } from '../delivery/claim';
 import type { ClaimPath, DueWork } from '../delivery/claim-path';
 import { within } from '../database/within';
 import type { WorkerDatabase } from '../database/worker-database';
-import type { ResolvedOptions } from '../deliveries.options';
+import type { ResolvedOptions } from '../resolved-options';
 import type { AttemptObserver } from '../observe/attempt-observer';
 import type { WorkerPulse } from '../observe/worker-pulse';
 import type { Channel, ChannelRegistry } from '../channel/channel-registry';

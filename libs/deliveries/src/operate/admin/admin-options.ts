@@ -1,6 +1,6 @@
 import type { CanActivate, ModuleMetadata, Type } from '@nestjs/common';
-import { refuseUnknown } from '../../deliveries.options';
 import { DeliveriesOptionsError } from '../../errors';
+import { refuseUnknown } from '../../option-rules';
 
 /**
  * The operators' routes: the JSON API and the dashboard. Without these options there is no route at all.

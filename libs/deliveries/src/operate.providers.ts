@@ -1,20 +1,32 @@
-import type { InjectionToken, Provider } from '@nestjs/common';
+import type { Provider } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
+import type { DataSource } from 'typeorm';
 import { ChannelRegistry } from './channel/channel-registry';
 import { DeliveryCleaner } from './clean-up/delivery-cleaner';
-import type { ResolvedOptions } from './deliveries.options';
+import { dataSourceToken, optionsToken } from './module-tokens';
 import { DashboardActions } from './operate/dashboard/dashboard-actions';
 import { DashboardPages } from './operate/dashboard/dashboard-pages';
 import { DashboardResponder } from './operate/dashboard/dashboard-responder';
 import type { MachineryFacts } from './operate/dashboard/pages/machinery';
 import { DeliveryOperations } from './operate/delivery-operations';
+import type { ResolvedOptions } from './resolved-options';
 import { WakeUps } from './wake-up/wake-ups';
 
-/** What the dashboard's controller needs. @param options token of the resolved options */
-export const dashboardProviders = (options: InjectionToken): Provider[] => [
+/** What operators' routes, dashboard and commands call. */
+export const operateProviders: Provider[] = [
+  {
+    provide: DeliveryOperations,
+    inject: [dataSourceToken, ChannelRegistry, WakeUps, optionsToken],
+    useFactory: (source: DataSource, channels: ChannelRegistry, wakeUps: WakeUps, { schema }: ResolvedOptions) =>
+      new DeliveryOperations(source, channels, `"${schema}"`, (channel) => wakeUps.changed(channel)),
+  },
+];
+
+/** What the dashboard's controller needs. */
+export const dashboardProviders: Provider[] = [
   {
     provide: DashboardPages,
-    inject: [DeliveryOperations, ChannelRegistry, WakeUps, DeliveryCleaner, options],
+    inject: [DeliveryOperations, ChannelRegistry, WakeUps, DeliveryCleaner, optionsToken],
     useFactory: (operations: DeliveryOperations, ...facts: Parameters<typeof machineryFacts>) =>
       new DashboardPages(operations, () => machineryFacts(...facts)),
   },
