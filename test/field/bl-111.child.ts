@@ -21,15 +21,27 @@ export interface Order {
 export interface Question {
   readonly show: string;
 }
+/** Sets the clock of the process, in ms since 1970, where `bl-111.clock.cjs` was preloaded. */
+export interface ClockSetting {
+  readonly clock: number;
+}
 /** What the parent is told. */
 export interface Told {
   /** JSON, as the API and the command line give it. */
   readonly shown?: string;
   readonly offset?: number;
+  /** What the clock says now: local time, and ms since 1970. */
+  readonly local?: { readonly hour: number; readonly now: number };
   readonly recorded?: string;
   readonly sending?: { readonly name: string; readonly createdAt: number; readonly deadline: number | null };
 }
 const tell = (told: Told): void => void process.send!(told);
+
+async function goOn(): Promise<void> {
+  let message: unknown;
+  do [message] = (await once(process, 'message')) as [unknown];
+  while (message !== 'go on');
+}
 
 class Clock implements ChannelHandler<ClockPayload> {
   deliveries(): [] {
@@ -39,7 +51,7 @@ class Clock implements ChannelHandler<ClockPayload> {
     tell({
       sending: { name: payload.name, createdAt: createdAt.getTime(), deadline: deadline?.getTime() ?? null },
     });
-    if (payload.hold) await once(process, 'message');
+    if (payload.hold) await goOn();
     return payload.retryAt === undefined
       ? succeeded()
       : retry(503, { retryAfter: new Date(payload.retryAt).toUTCString() });
@@ -50,10 +62,15 @@ class West extends Clock {}
 @DeliveryChannel({ name: 'east', maxAge: '1d' })
 class East extends Clock {}
 
-async function main(url: string, runs: string): Promise<void> {
-  const app = await startDeliveriesApp(url, [West, East], { run: [runs] });
-  process.on('message', (order: Order | Question | 'go on') => {
+async function main(url: string, runs: string, lease: number): Promise<void> {
+  const app = await startDeliveriesApp(url, [West, East], { run: [runs], sendTimeout: lease - 5_000, lease });
+  process.on('message', (order: Order | Question | ClockSetting | 'go on') => {
     if (order === 'go on') return;
+    if ('clock' in order) {
+      (globalThis as unknown as { setClock(ms: number): void }).setClock(order.clock);
+      tell({ local: { hour: new Date().getHours(), now: Date.now() } });
+      return;
+    }
     if ('show' in order) {
       void app.operations.show(order.show).then((shown) => tell({ shown: JSON.stringify(shown) }));
       return;
@@ -74,4 +91,4 @@ async function main(url: string, runs: string): Promise<void> {
   tell({ offset: new Date(Date.UTC(2026, 0)).getTimezoneOffset() });
 }
 
-void main(process.argv[2]!, process.argv[3]!);
+void main(process.argv[2]!, process.argv[3]!, Number(process.argv[4]));

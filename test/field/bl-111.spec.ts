@@ -1,12 +1,15 @@
 import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
 import { until } from '../deliveries/letters';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 import { runTs, spawnTs } from '../support/ts-child';
-import type { Order, Question, Told } from './bl-111.child';
+import type { ClockSetting, Order, Question, Told } from './bl-111.child';
 
 // BL-111: times are shifted by a local offset. One application in Mexico City, one in Kolkata, the database in Auckland.
+
+/** In ms: nothing here ends by it. */
+const lease = 30_000;
 
 let database: TestDatabase;
 let west: Application;
@@ -20,37 +23,50 @@ interface Application {
   record(order: Order): Promise<string>;
   /** What an operator sees of a delivery, as JSON. */
   show(id: string): Promise<string>;
+  /** Sets its clock, where that was asked for. @returns the hour of its day then */
+  setClock(ms: number): Promise<number>;
 }
 
-async function start(runs: 'west' | 'east', zone: string): Promise<Application> {
+async function start(runs: 'west' | 'east', zone: string, env: Record<string, string> = {}): Promise<Application> {
   const child = spawnTs(join(__dirname, 'bl-111.child.ts'), {
-    args: [database.url, runs],
-    env: { TZ: zone },
+    args: [database.url, runs, String(lease)],
+    env: { TZ: zone, ...env },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   const sends: Application['sends'] = [];
-  child.on('message', ({ sending }: Told) => sending && sends.push(sending));
-  const told = async (): Promise<Told> => ((await once(child, 'message')) as [Told])[0];
-  const { offset } = await told();
+  // By what is told: of two messages that come together, each reaches whoever waits for it.
+  const told = new EventEmitter();
+  child.on('message', (message: Told) => {
+    for (const [what, value] of Object.entries(message)) told.emit(what, value);
+  });
+  told.on('sending', (sending: Application['sends'][number]) => sends.push(sending));
+  const next = async <What extends keyof Told>(what: What): Promise<NonNullable<Told[What]>> =>
+    ((await once(told, what)) as [NonNullable<Told[What]>])[0];
+  const ask = <What extends keyof Told>(
+    message: Order | Question | ClockSetting,
+    what: What,
+  ): Promise<NonNullable<Told[What]>> => {
+    const answer = next(what);
+    child.send(message);
+    return answer;
+  };
   return {
     child,
-    offset: offset!,
+    offset: await next('offset'),
     sends,
-    record: async (order) => {
-      child.send(order);
-      for (;;) {
-        const { recorded } = await told();
-        if (recorded !== undefined) return recorded;
-      }
-    },
-    show: async (id) => {
-      child.send({ show: id } satisfies Question);
-      for (;;) {
-        const { shown } = await told();
-        if (shown !== undefined) return shown;
-      }
+    record: (order) => ask(order, 'recorded'),
+    show: (id) => ask({ show: id }, 'shown'),
+    setClock: async (ms) => {
+      const { hour, now } = await ask({ clock: ms }, 'local');
+      expect(now).toBeGreaterThanOrEqual(ms);
+      return hour;
     },
   };
+}
+
+async function end({ child }: Application): Promise<void> {
+  child.kill('SIGTERM');
+  await once(child, 'exit');
 }
 
 beforeAll(async () => {
@@ -60,12 +76,7 @@ beforeAll(async () => {
 }, 60_000);
 
 afterAll(async () => {
-  await Promise.all(
-    [west, east].map(async ({ child }) => {
-      child.kill('SIGTERM');
-      await once(child, 'exit');
-    }),
-  );
+  await Promise.all([west, east].map(end));
   await database.drop();
 });
 
@@ -140,7 +151,7 @@ describe.each(['west', 'east'] as const)('BL-111: recorded in the other zone, se
     const left = (await instant('lease_expires_at', id)) - Date.now();
     sender().child.send('go on');
     expect(left).toBeGreaterThan(0);
-    expect(left).toBeLessThanOrEqual(6_000);
+    expect(left).toBeLessThanOrEqual(lease);
     await until('it is settled', async () => (await statusOf(id)) === 'succeeded');
   });
 });
@@ -171,4 +182,43 @@ it('BL-111: shows the same instants, in UTC, to both and to a command in a third
     const { createdAt, dueAt, deadline } = JSON.parse(inWest) as Record<string, string>;
     expect(JSON.parse(command.stdout)).toMatchObject({ id, createdAt, dueAt, deadline });
   }
+});
+
+// The database decides by its own clock, whatever an application's says: this one is set to a change of summer time in Berlin, at
+// 01:00 UTC, months from now.
+describe('BL-111: an application whose clock goes through a change of summer time', () => {
+  beforeAll(async () => {
+    await end(west);
+    const preloaded = { NODE_OPTIONS: `--require ${join(__dirname, 'bl-111.clock.cjs')}` };
+    west = await start('west', 'Europe/Berlin', preloaded);
+  }, 60_000);
+
+  it.each([
+    ['skips an hour', '2027-03-28T01:00:00.000Z', [1, 3]],
+    ['repeats an hour', '2027-10-31T01:00:00.000Z', [2, 2]],
+  ] as const)('%s: it leases, waits, records and settles by the clock of the database', async (what, text, hours) => {
+    const change = Date.parse(text);
+    expect(await west.setClock(change - 60_000)).toBe(hours[0]);
+    const held = await east.record({ payload: { name: what, hold: true } });
+    await until('it is being sent', () => named(west, what).length === 1);
+    const left = (await instant('lease_expires_at', held)) - Date.now();
+    expect(await west.setClock(change)).toBe(hours[1]);
+    west.child.send('go on');
+    expect(left).toBeGreaterThan(0);
+    expect(left).toBeLessThanOrEqual(lease);
+    await until('it is settled', async () => (await statusOf(held)) === 'succeeded');
+    expect(named(west, what)).toHaveLength(1);
+
+    const retryAt = Math.ceil(Date.now() / 1_000) * 1_000 + 60_000;
+    const again = await east.record({ payload: { name: `${what}, again`, retryAt } });
+    await until('it has been tried', async () => (await instant('due_at', again)) > Date.now() + 30_000);
+    expect(Math.abs((await instant('due_at', again)) - retryAt)).toBeLessThan(2_000);
+
+    const before = Date.now();
+    const ahead = await west.record({ payload: { name: `${what}, recorded` } });
+    await until('what it recorded has arrived', async () => (await statusOf(ahead)) === 'succeeded');
+    expect(await instant('created_at', ahead)).toBeGreaterThanOrEqual(before - 1);
+    expect(await instant('settled_at', ahead)).toBeLessThanOrEqual(Date.now() + 1);
+    expect(await west.show(ahead)).toBe(await east.show(ahead));
+  });
 });
