@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { currentVersion } from 'nest-deliveries/migrations';
 import { until } from '../faults/support/facts';
-import { hasPgBouncer, startPgBouncer } from '../pooler/pgbouncer';
+import { startPgBouncer, withPgBouncer } from '../pooler/pgbouncer';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 import { runTs, spawnTs } from '../support/ts-child';
 import type { Started } from './bl-105.child';
@@ -89,16 +89,13 @@ it('BL-105: from the version before with 200,000 rows, the first of them killed 
   await database.drop();
 }, 120_000);
 
-const withPgBouncer = hasPgBouncer ? it : it.skip;
-if (!hasPgBouncer) process.stderr.write('SKIPPED: PgBouncer is not installed, so BL-105 did not run behind it.\n');
-
 withPgBouncer(
   'BL-105: the same on an empty database behind PgBouncer in transaction mode',
-  async () => {
+  async (program) => {
     const six = sixProcesses();
     for (let round = 1; round <= 3; round += 1) {
       const database = await createTestDatabase({ empty: true });
-      const bouncer = await startPgBouncer(database.url);
+      const bouncer = await startPgBouncer(program, database.url);
       const command = runTs('src/cli.ts', { args: ['migrate'], env: { DATABASE_URL: bouncer.url } });
       const starts = await Promise.all(six.map((process) => startOn(bouncer.url, process)));
       const { code, stderr } = await command;

@@ -1,22 +1,45 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync, chmodSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync, chmodSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { findPgBouncer, type PgBouncerProgram } from './find-pgbouncer';
 
 export interface PgBouncer {
   readonly url: string;
   close(): Promise<void>;
 }
 
-const program = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/usr/local/bin/pgbouncer'].find((path) =>
-  existsSync(path),
-);
-
-export const hasPgBouncer = program !== undefined;
+/** Declares a test that needs PgBouncer. Where there is none, and none could be fetched, it is skipped, and says so aloud. */
+export function withPgBouncer(
+  name: string,
+  play: (program: PgBouncerProgram) => Promise<void>,
+  timeout?: number,
+): void {
+  const found = findPgBouncer();
+  if ('missing' in found) {
+    process.stderr.write(`\nSKIPPED, since there is no PgBouncer (${found.missing}): ${name}\n\n`);
+    test.skip(name, () => undefined);
+    return;
+  }
+  test(
+    name,
+    async () => {
+      try {
+        await play(found);
+      } finally {
+        if (found.folder !== undefined) rmSync(found.folder, { recursive: true, force: true });
+      }
+    },
+    timeout,
+  );
+}
 
 /** Starts PgBouncer in transaction mode, with fewer connections to the server than it takes from clients. */
-export async function startPgBouncer(databaseUrl: string): Promise<PgBouncer> {
+export async function startPgBouncer(
+  { program, libraries }: PgBouncerProgram,
+  databaseUrl: string,
+): Promise<PgBouncer> {
   const url = new URL(databaseUrl);
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), 'pgbouncer-'));
@@ -37,7 +60,10 @@ export async function startPgBouncer(databaseUrl: string): Promise<PgBouncer> {
     ].join('\n'),
   );
   const user = process.getuid?.() === 0 ? ['-u', 'nobody'] : [];
-  const child = spawn(program!, [...user, join(folder, 'pgbouncer.ini')], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(program, [...user, join(folder, 'pgbouncer.ini')], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, ...(libraries === undefined ? {} : { LD_LIBRARY_PATH: libraries }) },
+  });
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
   await new Promise<void>((resolve, reject) => {
     let said = '';

@@ -7,7 +7,7 @@ import { countByStatus } from '../faults/support/rows';
 import { scriptedChannel } from '../faults/support/scripted-channel';
 import { type DeliveriesApp, startDeliveriesApp } from '../support/deliveries-app';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
-import { hasPgBouncer, startPgBouncer } from './pgbouncer';
+import { startPgBouncer, withPgBouncer } from './pgbouncer';
 import { poolerLineTo } from './pooler-line';
 
 let database: TestDatabase;
@@ -78,13 +78,10 @@ test('a statement that fails behind a pooler is rolled back, and the next one wo
   expect(await pooled.query('good', 'SELECT $1::integer AS n', [1])).toEqual([{ n: 1 }]);
 });
 
-const withPgBouncer = hasPgBouncer ? test : test.skip;
-if (!hasPgBouncer) process.stderr.write('SKIPPED: PgBouncer is not installed, so nothing ran behind a real one.\n');
-
 withPgBouncer(
   'behind PgBouncer everything arrives, ordered and not; LISTEN knows that it is deaf, and polls serve',
-  async () => {
-    const bouncer = await startPgBouncer(database.url);
+  async (program) => {
+    const bouncer = await startPgBouncer(program, database.url);
     closing.push(() => bouncer.close());
     const channel = scriptedChannel({ name: 'mail', maxAge: '1d', workers: 2, concurrency: 5 });
     const sent: number[] = [];
