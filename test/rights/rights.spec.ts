@@ -1,53 +1,77 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { failed, retry, DeliveryCleaner, QueueCounter, DeliveriesHealthIndicator } from 'nest-deliveries';
+import {
+  DedupeConflictError,
+  DeliveriesHealthIndicator,
+  DeliveryCleaner,
+  draftsFrom,
+  failed,
+  InvalidDraftError,
+  QueueCounter,
+  retry,
+  type DraftQuery,
+} from 'nest-deliveries';
 import { WebhookConfig, WebhookDestination, WebhookEndpoints, WebhookReceipts } from 'nest-deliveries/webhooks';
 import { Client } from 'pg';
 import { createTestCa, type TestCa } from '../../src/demo/certificates';
 import { until } from '../faults/support/facts';
 import { scriptedChannel } from '../faults/support/scripted-channel';
 import { insertRows } from '../deliveries/ended-rows';
+import { startDeliveriesApp, type DeliveriesApp } from '../support/deliveries-app';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 import { startTestReceiver, type TestReceiver } from '../webhooks/support/receiver';
 import { newKeyring, newSigningKey, startWebhooksApp, type WebhooksApp } from '../webhooks/support/webhooks-app';
 
-const role = `application_${randomBytes(4).toString('hex')}`;
+/** Roles are the server's, whose tests may run beside these. */
+const suffix = randomBytes(4).toString('hex');
+const role = `application_${suffix}`;
+const webRole = `web_${suffix}`;
 const page = readFileSync(join(__dirname, '../../docs/running.md'), 'utf8');
-const grants = /<!-- rights:begin -->\s+```sql\n(.*?)```/s
-  .exec(page)![1]!
-  .replaceAll(/^--.*$/gm, '')
-  .replaceAll('TO application', `TO ${role}`)
-  .split(';')
-  .map((grant) => grant.trim())
-  .filter((grant) => grant !== '');
+
+/** The statements of a block of the page, for a role. */
+const grantsOf = (marker: string, documented: string, name: string): string[] =>
+  new RegExp(`<!-- ${marker}:begin -->\\s+\`\`\`sql\\n(.*?)\`\`\``, 's')
+    .exec(page)![1]!
+    .replaceAll(/^--.*$/gm, '')
+    .replaceAll(`TO ${documented}`, `TO ${name}`)
+    .split(';')
+    .map((grant) => grant.trim())
+    .filter((grant) => grant !== '');
 
 let database: TestDatabase;
 let ca: TestCa;
 let receiver: TestReceiver;
 let app: WebhooksApp | undefined;
-/** Every statement that the application ran, as it went to the server. */
-const statements = new Set<string>();
+/** Every statement that each role ran, as it went to the server. */
+const statements = new Map([role, webRole].map((name) => [name, new Set<string>()]));
 
 beforeAll(async () => {
   database = await createTestDatabase();
   ca = await createTestCa();
   receiver = await startTestReceiver(await ca.issue({ hosts: ['127.0.0.1'] }));
-  await database.query(`CREATE ROLE ${role} LOGIN PASSWORD 'of the test'`);
-  for (const grant of grants) await database.query(grant);
+  for (const name of [role, webRole]) await database.query(`CREATE ROLE ${name} LOGIN PASSWORD 'of the test'`);
+  await giveAll(grantsOf('rights', 'application', role));
+  listen();
 });
+
+async function giveAll(grants: readonly string[]): Promise<void> {
+  for (const each of grants) await database.query(each);
+}
 
 afterAll(async () => {
   await app?.close();
   receiver.close();
-  await database.query(`DROP OWNED BY ${role}`);
-  await database.query(`DROP ROLE ${role}`);
+  for (const name of [role, webRole]) {
+    await database.query(`DROP OWNED BY ${name}`);
+    await database.query(`DROP ROLE ${name}`);
+  }
   await database.drop();
 });
 
-const urlOfRole = (): string => {
+const urlOf = (name: string): string => {
   const url = new URL(database.url);
-  url.username = role;
+  url.username = name;
   url.password = 'of the test';
   return url.toString();
 };
@@ -139,22 +163,21 @@ async function doEverything({ module, recorder, operations, outboxes, dataSource
   await dataSource.transaction((tx) => module.get(WebhookReceipts).isFirst(tx, { source: 's', id: 'i' }));
 }
 
-/** Writes down what the application sends to the server. */
+/** Writes down what the roles send to the server. */
 function listen(): void {
   const query = Reflect.get(Client.prototype, 'query') as (this: Client, ...given: unknown[]) => unknown;
   const noting = function (this: Client, ...given: unknown[]): unknown {
     const [what] = given as [string | { text?: string } | undefined];
     const text = typeof what === 'string' ? what : what?.text;
-    if (this.user === role && text !== undefined) statements.add(text);
+    if (text !== undefined) statements.get(this.user ?? '')?.add(text);
     return query.apply(this, given);
   };
   jest.spyOn(Client.prototype, 'query').mockImplementation(noting);
 }
 
 test('the documented rights are enough for everything that an application does', async () => {
-  listen();
   app = await startWebhooksApp(
-    urlOfRole(),
+    urlOf(role),
     { keyring: newKeyring(), http: { testMode: { ca: ca.certificate } }, endpoints: {} },
     { migrate: false, cleanUpInterval: false },
     [letters.type],
@@ -162,45 +185,75 @@ test('the documented rights are enough for everything that an application does',
   await doEverything(app);
   await app.close();
   app = undefined;
-  expect(statements.size).toBeGreaterThan(50);
+  expect(statements.get(role)!.size).toBeGreaterThan(50);
 }, 30_000);
 
-test('and none of them could be left out', async () => {
+/** Whether rights can be asked for one by one: before 16, EXPLAIN has to be given the parameters of a statement. */
+async function canExplain(): Promise<boolean> {
   const [server] = await database.query<{ version: number }>(
     `SELECT current_setting('server_version_num')::integer AS version`,
   );
-  // Before 16, EXPLAIN has to be given the parameters of a statement.
-  if (server!.version < 160_000) return;
-  const granted = await database.query<{ right: string; table: string }>(
-    `SELECT privilege_type AS right, table_name AS table FROM information_schema.role_table_grants WHERE grantee = $1`,
-    [role],
-  );
-  expect(granted.length).toBeGreaterThan(20);
+  return server!.version >= 160_000;
+}
+
+/** One right on a table, or on a column of it. */
+interface Right {
+  readonly right: string;
+  readonly table: string;
+}
+
+/** Those that the statements give, each by itself. */
+const rightsIn = (grants: readonly string[]): Right[] =>
+  grants.flatMap((text) => {
+    const [, rights, tables] = /^GRANT (.+) ON (deliveries\..+) TO/.exec(text) ?? [];
+    if (rights === undefined || tables === undefined) return [];
+    const single = [...rights.matchAll(/(\w+)(?: \(([^)]+)\))?/g)].flatMap(([, right, columns]) =>
+      columns === undefined ? [right!] : columns.split(', ').map((column) => `${right} (${column})`),
+    );
+    return tables.split(', ').flatMap((table) => single.map((right) => ({ right, table: table.split('.')[1]! })));
+  });
+
+/** Those that the role does not need. */
+async function spareOf(name: string, rights: readonly Right[]): Promise<string[]> {
+  if (!(await canExplain())) return [];
   const spare: string[] = [];
-  for (const { right, table } of granted) {
-    if (!(await isNeeded(right, table))) spare.push(`${right} on ${table}`);
-  }
-  expect(spare).toEqual([]);
+  for (const each of rights) if (!(await isNeeded(name, each))) spare.push(`${each.right} on ${each.table}`);
+  return spare;
+}
+
+test('and none of them could be left out', async () => {
+  const rights = rightsIn(grantsOf('rights', 'application', role));
+  expect(rights.length).toBeGreaterThan(20);
+  expect(await spareOf(role, rights)).toEqual([]);
   // A right that nobody was given: what says “needed” of this one says it of all.
-  expect(await isNeeded('TRUNCATE', 'deliveries')).toBe(false);
+  expect(await isNeeded(role, { right: 'TRUNCATE', table: 'deliveries' })).toBe(false);
 });
 
 /** Whether some statement is refused without it. */
-async function isNeeded(right: string, table: string): Promise<boolean> {
-  const about = [...statements].filter(
+async function isNeeded(name: string, { right, table }: Right): Promise<boolean> {
+  const about = [...statements.get(name)!].filter(
     (text) => text.includes(table) && /^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b/i.test(text),
   );
   // PostgreSQL looks at the rights of a statement before it explains it; those of a trigger's it sees when the trigger runs.
   const tried = [...about.map((text) => `EXPLAIN (GENERIC_PLAN) ${text}`), 'DELETE FROM deliveries.deliveries'];
   await database.query('BEGIN');
   try {
-    await database.query(`REVOKE ${right} ON deliveries.${table} FROM ${role}`);
-    await database.query(`SET LOCAL ROLE ${role}`);
-    for (const text of tried) if ((await refusalOf(text)) === '42501') return true;
-    return false;
+    const before = await refusedTo(name, tried);
+    await database.query(`REVOKE ${right} ON deliveries.${table} FROM ${name}`);
+    const after = await refusedTo(name, tried);
+    return after > before;
   } finally {
     await database.query('ROLLBACK');
   }
+}
+
+/** How many of the statements the role has no right to. */
+async function refusedTo(name: string, tried: readonly string[]): Promise<number> {
+  await database.query(`SET LOCAL ROLE ${name}`);
+  let refused = 0;
+  for (const text of tried) if ((await refusalOf(text)) === '42501') refused += 1;
+  await database.query('RESET ROLE');
+  return refused;
 }
 
 /** SQLSTATE with which a statement is refused in the open transaction, which goes on. */
@@ -231,4 +284,72 @@ test('with them, nobody changes or drops a table', async () => {
   for (const change of changes) refusals.push(await refusalOf(change));
   await database.query('ROLLBACK');
   expect(refusals).toEqual(changes.map(() => '42501'));
+});
+
+describe('a role that only records', () => {
+  const draft = { destination: 'somebody', recipient: { id: 1 }, payload: {} };
+  const ordered = { ...draft, orderingKey: 'key' };
+  const once = (dedupeKey: string, n: number): object => ({ ...draft, dedupeKey, payload: { n } });
+  const everybody = (lane: string): DraftQuery =>
+    draftsFrom(`SELECT 'one of many' AS destination, '{}'::jsonb AS payload, $1::text AS lane`, [lane]);
+  let web: DeliveriesApp;
+
+  beforeAll(async () => {
+    await giveAll(grantsOf('rights-of-recording', 'web', webRole));
+    const options = { workers: 0, cleanUpInterval: false, metrics: false, migrate: false } as const;
+    web = await startDeliveriesApp(urlOf(webRole), [letters.type], options);
+  });
+
+  afterAll(() => web.close());
+
+  const enqueue = (given: object): Promise<unknown> =>
+    web.recorder.transaction((tx) => web.recorder.enqueue(tx, letters.type, given as never));
+
+  test('can, with the documented rights, and none of them could be left out', async () => {
+    await web.recorder.transaction((tx) => web.recorder.record(tx, { type: 'nobody_listens', payload: {} }));
+    for (const given of [draft, [draft, draft], ordered, [ordered, draft]]) await enqueue(given);
+    await web.dataSource.transaction((tx) => web.recorder.enqueue(tx, letters.type, ordered as never));
+    const rights = rightsIn(grantsOf('rights-of-recording', 'web', webRole));
+    expect(rights.length).toBeGreaterThan(8);
+    expect(await spareOf(webRole, rights)).toEqual([]);
+  });
+
+  test('sees and changes nothing', async () => {
+    const looks = [
+      'SELECT id FROM deliveries.deliveries',
+      'SELECT payload FROM deliveries.events',
+      'SELECT FROM deliveries.delivery_attempts',
+      `UPDATE deliveries.deliveries SET status = 'pending'`,
+      'DELETE FROM deliveries.deliveries',
+      'DELETE FROM deliveries.events',
+      'INSERT INTO deliveries.delivery_pauses (channel) SELECT NULL',
+      'DELETE FROM deliveries.delivery_orderings',
+    ];
+    await database.query('BEGIN');
+    await database.query(`SET LOCAL ROLE ${webRole}`);
+    const refusals = [];
+    for (const look of looks) refusals.push([look, await refusalOf(look)]);
+    await database.query('ROLLBACK');
+    expect(refusals).toEqual(looks.map((look) => [look, '42501']));
+  });
+
+  test('can compare and take back with more rights, and none of these could be left out; it still sees no recipient', async () => {
+    await expect(enqueue(once('first', 1))).rejects.toMatchObject({ code: '42501' });
+    await giveAll(grantsOf('rights-of-comparing', 'web', webRole));
+    for (const given of [once('first', 1), once('first', 1)]) await enqueue(given);
+    const several = [once('another', 1), once('first', 2)];
+    await expect(
+      web.dataSource.transaction((tx) => web.recorder.enqueue(tx, letters.type, several as never)),
+    ).rejects.toThrow(DedupeConflictError);
+    await enqueue(everybody('all'));
+    await expect(enqueue(everybody('too long'.repeat(100)))).rejects.toThrow(InvalidDraftError);
+    const rights = rightsIn(grantsOf('rights-of-comparing', 'web', webRole));
+    expect(rights.length).toBeGreaterThan(10);
+    expect(await spareOf(webRole, rights)).toEqual([]);
+    await database.query('BEGIN');
+    await database.query(`SET LOCAL ROLE ${webRole}`);
+    expect(await refusalOf('SELECT recipient FROM deliveries.deliveries')).toBe('42501');
+    expect(await refusalOf(`UPDATE deliveries.deliveries SET status = 'pending'`)).toBe('42501');
+    await database.query('ROLLBACK');
+  });
 });
