@@ -1,5 +1,6 @@
 import { Inject, Injectable, type INestApplication, type Type } from '@nestjs/common';
 import { ScheduleModule, SchedulerRegistry } from '@nestjs/schedule';
+import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { Test } from '@nestjs/testing';
 import { getDataSourceToken, TypeOrmModule } from '@nestjs/typeorm';
 import {
@@ -155,6 +156,18 @@ it('has routes, timers and metrics of its own for each', async () => {
   );
   const metrics = (name?: string): DeliveriesMetrics => app!.get(deliveriesToken(DeliveriesMetrics, name));
   expect(metrics()).not.toBe(metrics('billing'));
+});
+
+it('has operations of its own in the OpenAPI document for each', async () => {
+  await start([nameless, billing]);
+  const { paths } = SwaggerModule.createDocument(app!, new DocumentBuilder().build());
+  const operations = Object.values(paths).flatMap(({ get, post }) => [get, post].filter((each) => each !== undefined));
+  const ids = operations.map(({ operationId }) => operationId!);
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(ids).toEqual(
+    expect.arrayContaining(['DeliveriesAdminController_list', 'DeliveriesAdminController_billing_list']),
+  );
+  expect(new Set(operations.flatMap(({ tags }) => tags))).toEqual(new Set(['deliveries', 'deliveries-billing']));
 });
 
 it.each([

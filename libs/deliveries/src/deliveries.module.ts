@@ -120,7 +120,7 @@ function build(
   options: Provider,
 ): DynamicModule {
   checkModuleName(name);
-  const admin = adminParts(adminOptions, name === undefined ? 'admin/deliveries' : `admin/deliveries-${name}`);
+  const admin = adminParts(adminOptions, name);
   const named = exported.map((each) => ({ provide: deliveriesToken(each, name), useExisting: each }));
   return {
     module: DeliveriesModule,

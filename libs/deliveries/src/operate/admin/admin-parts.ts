@@ -8,6 +8,7 @@ import {
 } from '@nestjs/common';
 import { resolveAdminOptions, type AdminOptions, type ResolvedAdminOptions } from './admin-options';
 import { DeliveriesAdminController } from './api/admin.controller';
+import { ApiTags } from './api/open-api';
 import { dashboardController } from '../dashboard/dashboard.controller';
 import { EntranceGuard } from './entrance.guard';
 import { ErrorsInterceptor } from './errors.interceptor';
@@ -15,19 +16,19 @@ import { Operators } from './operators';
 
 /**
  * What the options add to the module; nothing without them: no guard, no route.
- * @param defaultPath where the routes are unless the options say so
+ * @param module the module's name, where it has one: an application may have several, each with routes
  * @throws DeliveriesOptionsError
  */
 export function adminParts(
   options: AdminOptions | undefined,
-  defaultPath: string,
+  module: string | undefined,
 ): Pick<ModuleMetadata, 'imports' | 'controllers' | 'providers'> {
   if (options === undefined) return {};
-  const resolved = resolveAdminOptions(options, defaultPath);
+  const resolved = resolveAdminOptions(options, `admin/${tagOf(module)}`);
   return {
     imports: resolved.imports,
     controllers: [
-      ...(resolved.api ? [guardedController(resolved)] : []),
+      ...(resolved.api ? [guardedController(resolved, module)] : []),
       ...(resolved.dashboard ? [dashboardController(resolved)] : []),
     ],
     providers: [{ provide: Operators, useValue: new Operators(resolved) }],
@@ -35,9 +36,13 @@ export function adminParts(
 }
 
 /** A class of its own for each application: two in one process may have other guards and other paths. */
-function guardedController({ path, guards }: ResolvedAdminOptions): Type {
+function guardedController({ path, guards }: ResolvedAdminOptions, module: string | undefined): Type {
   class GuardedAdminController extends DeliveriesAdminController {}
+  // The ids of operations are made of it, and OpenAPI wants each of them once in a document.
+  const name = ['DeliveriesAdminController', ...(module === undefined ? [] : [module])].join('_');
+  Object.defineProperty(GuardedAdminController, 'name', { value: name });
   for (const decorate of [
+    ApiTags(tagOf(module)),
     // Reached whatever the application's versions are.
     Controller({ path: `${path}/api`, version: VERSION_NEUTRAL }),
     UseGuards(EntranceGuard, ...guards),
@@ -47,3 +52,5 @@ function guardedController({ path, guards }: ResolvedAdminOptions): Type {
   }
   return GuardedAdminController;
 }
+
+const tagOf = (module: string | undefined): string => (module === undefined ? 'deliveries' : `deliveries-${module}`);

@@ -4,7 +4,6 @@ import { refuseUnknownKeys } from '../../check-request';
 import { withoutPayload } from '../hide-payload';
 import { Operators } from '../operators';
 import * as model from './api-model';
-import { ApiTags } from './open-api';
 import { conditionQueries, documented, pageQueries } from './documented';
 import { readBody, readBulkBody, readQuery } from './read-request';
 
@@ -12,7 +11,6 @@ import { readBody, readBulkBody, readQuery } from './read-request';
  * What operators do, as JSON over HTTP. It holds no rules: `DeliveryOperations` has them. Registered only behind guards; see
  * `admin-parts.ts`.
  */
-@ApiTags('deliveries')
 @Controller()
 export class DeliveriesAdminController {
   constructor(
