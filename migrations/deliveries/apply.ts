@@ -13,9 +13,10 @@ export const defaultSchema = 'deliveries';
  *   means the same quoted and unquoted, so that people can type it
  */
 export function quoteSchema(schema: string): string {
-  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
+  if (typeof schema !== 'string' || !/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
+    const got = typeof schema === 'string' ? JSON.stringify(schema) : `something of type ${typeof schema}`;
     throw new RangeError(
-      `schema must be 1 to 63 lower-case letters, digits and underscores, not starting with a digit; got ${JSON.stringify(schema)}`,
+      `schema must be 1 to 63 lower-case letters, digits and underscores, not starting with a digit; got ${got}`,
     );
   }
   return `"${schema}"`;

@@ -357,7 +357,7 @@ describe('without', () => {
   });
 
   it.each([
-    [{}, /guards must be a list of at least one Nest guard\. Without one, everybody/],
+    [{}, /guards must be a list of at least one Nest guard; got undefined\. Without one, everybody/],
     [{ guards: [] }, /guards must be a list of at least one Nest guard/],
     [{ guards: [undefined] }, /guards must be a list/],
     [{ guards: [TokenGuard], path: 'a b' }, /path must be plain segments/],

@@ -286,7 +286,7 @@ describe('the start fails in one sentence', () => {
     ['an issuer without TLS', { issuer: 'http://accounts.example' }, 'issuer must be an https address'],
     ['an issuer with a query', { issuer: `${issuer}?a=b` }, 'issuer must be an https address'],
     ['no function for the key', { signingKey: undefined }, 'signingKey must be a function'],
-    ['a misspelt option', { signingkey: () => 1 }, 'the nearest is signingKey'],
+    ['a misspelt option', { signingkey: () => 1 }, 'the nearest is "signingKey"'],
     ['a key without kid', signingKey({ alg: 'EdDSA', privateKey: pair.privateKey }), 'has no kid'],
     [
       'alg none',

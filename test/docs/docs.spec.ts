@@ -7,7 +7,10 @@ import { text as textOf } from 'node:stream/consumers';
 import { optionDefaults } from 'nest-deliveries';
 import { checkTemplateFolder, emailOptionDefaults } from 'nest-deliveries/email';
 import { contractRules } from 'nest-deliveries/testing';
+import { webhooksOptionDefaults } from 'nest-deliveries/webhooks';
+import { backchannelLogoutOptionNames } from '../../libs/backchannel-logout/src/options/backchannel-logout-options';
 import { channelSettingNames } from '../../libs/deliveries/src/channel-settings';
+import { adminOptionDefaults } from '../../libs/deliveries/src/operate/admin/admin-options';
 import packageJson from '../../package.json';
 import { until } from '../faults/support/facts';
 import { createTestDatabase } from '../support/test-database';
@@ -68,20 +71,20 @@ test.each(pages)('every npm script that %s names exists', (page) => {
   expect(scripts.filter((name) => !(name in packageJson.scripts))).toEqual([]);
 });
 
-test('the options table says what the code does', () => {
-  const documented = table('docs/options.md', 'options').map(([name, value]) => [name!.replaceAll('`', ''), value]);
-  const code = Object.entries(optionDefaults).map(([name, value]) => [name, value]);
-  const plain = (rows: (string | undefined)[][]): unknown =>
-    rows.map(([name, value]) => [name, value!.replaceAll('`', '')]);
-  expect(plain(documented)).toEqual(plain(code));
+test.each<[page: string, marker: string, defaults: Readonly<Record<string, string>>]>([
+  ['docs/options.md', 'options', optionDefaults],
+  ['docs/options.md', 'admin-options', adminOptionDefaults],
+  ['docs/email.md', 'email-options', emailOptionDefaults],
+  ['docs/webhooks.md', 'webhooks-options', webhooksOptionDefaults],
+])('the options table of %s, %s, says what the code does', (page, marker, defaults) => {
+  const documented = table(page, marker).map(([name, value]) => [name!, value!]);
+  const plain = (rows: string[][]): string[][] => rows.map((row) => row.map((cell) => cell.replaceAll('`', '')));
+  expect(plain(documented)).toEqual(plain(Object.entries(defaults)));
 });
 
-test('the table of the email module’s options says what the code does', () => {
-  const documented = table('docs/email.md', 'email-options').map(([name, value]) => [name, value!]);
-  const code = Object.entries(emailOptionDefaults);
-  const plain = (rows: (string | undefined)[][]): unknown =>
-    rows.map((row) => row.map((cell) => cell!.replaceAll('`', '')));
-  expect(plain(documented)).toEqual(plain(code));
+test('the table of the options of back-channel logout, which have no defaults, names all of them', () => {
+  const documented = table('docs/backchannel-logout.md', 'logout-options').map(([name]) => name!.replaceAll('`', ''));
+  expect(documented).toEqual([...backchannelLogoutOptionNames]);
 });
 
 test('the table of the contract says what its rules say', () => {

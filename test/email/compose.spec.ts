@@ -206,7 +206,7 @@ describe('options', () => {
   const good = { from, kinds: [receipt], templates };
   const wrong: [string, object, string][] = [
     ['a name that is close', { ...good, kind: [] }, 'there is no option "kind"; the nearest is "kinds"'],
-    ['no sender', { kinds: [], templates }, 'from.name must be one line'],
+    ['no sender', { kinds: [], templates }, 'from must be an object'],
     [
       'a sender that ends its header',
       { ...good, from: { ...from, name: 'A\r\nBcc: b@c.example' } },

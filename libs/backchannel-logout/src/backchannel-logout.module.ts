@@ -9,7 +9,7 @@ import {
 import { OutboundHttp } from 'nest-deliveries/outbound-http';
 import { BackchannelLogoutChannel } from './backchannel-logout.channel';
 import { BackchannelLogoutOptionsError } from './errors';
-import { readOptions, type BackchannelLogoutOptions } from './options/backchannel-logout-options';
+import { readOptions, requireObject, type BackchannelLogoutOptions } from './options/backchannel-logout-options';
 import { requireSigningKey } from './token/signing-key';
 
 /** The options, and the modules that export `OutboundHttp` where `OutboundHttpModule` is not global. */
@@ -32,7 +32,8 @@ export class BackchannelLogoutModule implements OnModuleInit {
   constructor(@Inject(optionsToken) private readonly options: BackchannelLogoutOptions) {}
 
   /** @throws BackchannelLogoutOptionsError, SigningKeyError at start */
-  static forRoot({ imports, ...options }: BackchannelLogoutModuleOptions): DynamicModule {
+  static forRoot(given: BackchannelLogoutModuleOptions): DynamicModule {
+    const { imports, ...options } = requireObject(given);
     return build(imports, { provide: optionsToken, useFactory: () => readOptions(options) });
   }
 

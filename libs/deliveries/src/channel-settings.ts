@@ -1,7 +1,8 @@
-import type { ChannelSettings, RetentionSettings } from './channel/channel.decorator';
+import type { ChannelSettings, RetentionSettings, RetrySettings } from './channel/channel.decorator';
 import { endings, manual, type Retention } from './clean-up/retention';
+import { milliseconds } from './delivery/duration';
 import { DeliveriesOptionsError } from './errors';
-import { count, duration, flag, fraction, refuseUnknown } from './option-rules';
+import { count, duration, flag, fraction, refused, refuseUnknown } from './option-rules';
 
 /** The settings that a channel, and `channels.<name>`, can have. */
 export const channelSettingNames = [
@@ -38,6 +39,7 @@ export function channelSettings(
 ): ChannelDefaults {
   refuseUnknown(`${subject}: retry`, given.retry ?? {}, ['first', 'max']);
   refuseUnknown(`${subject}: lane`, given.lane ?? {}, ['share']);
+  requireBoundsInOrder(subject, given.retry ?? {});
   return {
     workers: count(subject, 'workers', given.workers ?? defaults.workers, 0, 100),
     concurrency: count(subject, 'concurrency', given.concurrency ?? defaults.concurrency, 1, 10_000),
@@ -55,6 +57,14 @@ export function channelSettings(
     revivesCancelled: flag(subject, 'revivesCancelled', given.revivesCancelled ?? defaults.revivesCancelled),
     lane: { share: fraction(subject, 'lane.share', given.lane?.share ?? defaults.lane.share) },
   };
+}
+
+/** Where only one of the two is said, the other is a default that has to give way. */
+function requireBoundsInOrder(subject: string, { first, max }: RetrySettings): void {
+  const [least, most] = [milliseconds(first), milliseconds(max)];
+  if (least === undefined || most === undefined || least <= most) return;
+  const rule = `must be at most retry.max (${most} ms), which the wait never exceeds`;
+  throw refused(subject, 'retry.first', rule, first, 'Lower it, or raise retry.max');
 }
 
 function retentionSettings(subject: string, given: RetentionSettings, defaults: Retention): Retention {

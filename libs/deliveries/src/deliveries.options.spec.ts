@@ -118,7 +118,7 @@ it.each<[object, string]>([
   [{ retry: { max: '31d' } }, `retry.max must be a duration from 1 ms to 2592000000 ms; got "31d". ${words}`],
   [{ logAttempts: true }, 'logAttempts must be one of "all", "unsuccessful", "none"; got true. Choose one of them.'],
   [{ channels: ['email'] }, 'channels must be an object; got ["email"]. Write channels: { email: { … } }.'],
-  [{ channels: null }, 'channels must be an object; got null. Write channels: { email: { … } }.'],
+  [{ channels: null }, 'channels must have a value; got null. Give it one, or leave it out.'],
   [
     { connection: 'postgres://a:hunter2@b/c' },
     'connection must be an object; got text. Write what pg takes, or leave it out.',

@@ -4,23 +4,28 @@ import { DataSource } from 'typeorm';
 import { postgresOptionsOf } from './database/connection-options';
 import { DeliveriesOptionsError } from './errors';
 import { dataSourceToken, schedulerToken } from './module-tokens';
+import { requireToken } from './option-rules';
 
 /**
  * What the host must have: asked for once, so that one sentence says what is missing, in the place of Nest's own error.
  * @param dataSource where the host provides its `DataSource`
+ * @throws DeliveriesOptionsError for what can be no token
  */
-export const hostProviders = (dataSource: InjectionToken = DataSource): Provider[] => [
-  {
-    provide: dataSourceToken,
-    inject: [{ token: dataSource, optional: true }],
-    useFactory: (found: DataSource | undefined) => requireDataSource(found, dataSource),
-  },
-  {
-    provide: schedulerToken,
-    inject: [{ token: SchedulerRegistry, optional: true }],
-    useFactory: requireScheduler,
-  },
-];
+export function hostProviders(dataSource: InjectionToken = DataSource): Provider[] {
+  requireToken('DeliveriesModule', 'dataSource', dataSource);
+  return [
+    {
+      provide: dataSourceToken,
+      inject: [{ token: dataSource, optional: true }],
+      useFactory: (found: DataSource | undefined) => requireDataSource(found, dataSource),
+    },
+    {
+      provide: schedulerToken,
+      inject: [{ token: SchedulerRegistry, optional: true }],
+      useFactory: requireScheduler,
+    },
+  ];
+}
 
 function requireDataSource(dataSource: DataSource | undefined, token: InjectionToken): DataSource {
   if (dataSource) {

@@ -1,5 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { DeliveriesOptionsError } from './errors';
+import { shown } from './option-rules';
 
 /** Under which each `DeliveriesModule` of an application provides its name, undefined for the one without. */
 export const moduleNameToken = Symbol('nest-deliveries module name');
@@ -18,7 +19,7 @@ export function checkModuleName(name: unknown): void {
   if (name === undefined || (typeof name === 'string' && /^[A-Za-z][A-Za-z0-9_-]{0,39}$/.test(name))) return;
   throw new DeliveriesOptionsError(
     'DeliveriesModule: name must be a letter and then up to 39 of A-Z a-z 0-9 _ -; got ' +
-      `${typeof name === 'string' ? JSON.stringify(name) : typeof name}. Choose such a name, or leave it out if there is one module.`,
+      `${shown(name)}. Choose such a name, or leave it out if there is one module.`,
   );
 }
 

@@ -82,15 +82,7 @@ export const observeProviders: Provider[] = [
   },
   {
     provide: DeliveriesHealthIndicator,
-    inject: [
-      ObserverDatabase,
-      QueueCounter,
-      ChannelRegistry,
-      DeliveryWorkers,
-      DeliveryCleaner,
-      WakeUps,
-      optionsToken,
-    ],
+    inject: [ObserverDatabase, QueueCounter, ChannelRegistry, DeliveryWorkers, DeliveryCleaner, WakeUps, optionsToken],
     useFactory: (
       database: ObserverDatabase,
       counter: QueueCounter,

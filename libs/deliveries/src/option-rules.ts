@@ -4,16 +4,22 @@ import { DeliveriesOptionsError } from './errors';
 
 // What options may be. Each rule throws a `DeliveriesOptionsError` of one sentence: option, rule, what was given, what to do.
 
-/** @throws DeliveriesOptionsError that names the nearest known option */
+/**
+ * Null is no value, and is not taken for a default: it is what a configuration gives for what it does not have.
+ * @throws DeliveriesOptionsError that names the nearest known option, or the one that is null
+ */
 export function refuseUnknown(subject: string, given: object, known: readonly string[]): void {
-  if (typeof given !== 'object' || given === null) {
+  if (!isObject(given)) {
     throw new DeliveriesOptionsError(`${subject}: options must be an object; got ${withoutText(given)}. Write { … }.`);
   }
   const unknown = Object.keys(given).find((name) => !known.includes(name));
-  if (unknown === undefined) return;
-  throw new DeliveriesOptionsError(
-    `${subject}: there is no option "${unknown}"; the nearest is "${closest(unknown, known)}". Known are: ${known.join(', ')}.`,
-  );
+  if (unknown !== undefined) {
+    throw new DeliveriesOptionsError(
+      `${subject}: there is no option "${unknown}"; the nearest is "${closest(unknown, known)}". Known are: ${known.join(', ')}.`,
+    );
+  }
+  const [empty] = Object.entries(given).find(([, value]) => value === null) ?? [];
+  if (empty !== undefined) throw refused(subject, empty, 'must have a value', null, 'Give it one, or leave it out');
 }
 
 export function duration(subject: string, option: string, value: unknown, min: number, max: number): number {
@@ -44,20 +50,35 @@ export function oneOf<T extends string>(subject: string, option: string, value: 
   throw refused(subject, option, `must be one of ${known.map(shown).join(', ')}`, value, 'Choose one of them');
 }
 
-export function refused(subject: string, option: string, rule: string, got: unknown, advice: string): DeliveriesOptionsError {
+/** Of a `DataSource`; one that is given itself is none. */
+export function requireToken(subject: string, option: string, value: unknown): void {
+  if ((typeof value === 'string' && value !== '') || typeof value === 'symbol' || typeof value === 'function') return;
+  const rule = 'must be an injection token: a class, a text or a symbol';
+  throw refused(subject, option, rule, value, "Write dataSource: getDataSourceToken('name')");
+}
+
+export function refused(
+  subject: string,
+  option: string,
+  rule: string,
+  got: unknown,
+  advice: string,
+): DeliveriesOptionsError {
   return new DeliveriesOptionsError(`${subject}: ${option} ${rule}; got ${shown(got)}. ${advice}.`);
 }
 
 export function requireObject(subject: string, option: string, value: unknown, advice: string): void {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return;
+  if (isObject(value)) return;
   throw new DeliveriesOptionsError(`${subject}: ${option} must be an object; got ${withoutText(value)}. ${advice}.`);
 }
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Text in the place of an object may be an address with a password in it. */
 const withoutText = (value: unknown): string => (typeof value === 'string' ? 'text' : shown(value));
 
 /** What was given; of an object or a function no more than that, since it may hold a password. */
-function shown(value: unknown): string {
+export function shown(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(shown).join(', ')}]`;
   if (typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'function') return 'a function';

@@ -15,18 +15,12 @@ export const recordProviders: Provider[] = [
   {
     provide: ChannelRegistry,
     inject: [DiscoveryService, optionsToken],
-    useFactory: (discovery: DiscoveryService, resolved: ResolvedOptions) =>
-      new ChannelRegistry(discovery, resolved),
+    useFactory: (discovery: DiscoveryService, resolved: ResolvedOptions) => new ChannelRegistry(discovery, resolved),
   },
   {
     provide: DeliveryRecorder,
     inject: [dataSourceToken, ChannelRegistry, CommitWatch, optionsToken],
-    useFactory: (
-      source: DataSource,
-      channels: ChannelRegistry,
-      commits: CommitWatch,
-      { schema }: ResolvedOptions,
-    ) =>
+    useFactory: (source: DataSource, channels: ChannelRegistry, commits: CommitWatch, { schema }: ResolvedOptions) =>
       new DeliveryRecorder(
         source,
         channels,
@@ -38,7 +32,6 @@ export const recordProviders: Provider[] = [
   {
     provide: CommitWatch,
     inject: [dataSourceToken, WakeUps],
-    useFactory: (source: DataSource, wakeUps: WakeUps) =>
-      new CommitWatch(source, (work) => wakeUps.committed(work)),
+    useFactory: (source: DataSource, wakeUps: WakeUps) => new CommitWatch(source, (work) => wakeUps.committed(work)),
   },
 ];

@@ -32,15 +32,7 @@ export const workerProviders: Provider[] = [
   },
   {
     provide: DeliveryWorkers,
-    inject: [
-      dataSourceToken,
-      WorkerDatabase,
-      ChannelRegistry,
-      schedulerToken,
-      AttemptObserver,
-      WakeUps,
-      optionsToken,
-    ],
+    inject: [dataSourceToken, WorkerDatabase, ChannelRegistry, schedulerToken, AttemptObserver, WakeUps, optionsToken],
     useFactory: (...injected: ConstructorParameters<typeof DeliveryWorkers>) => new DeliveryWorkers(...injected),
   },
   {

@@ -1,11 +1,11 @@
-import { milliseconds, type Duration } from 'nest-deliveries';
-import { closest } from 'fastest-levenshtein';
+import type { Duration } from 'nest-deliveries';
 import { X509Certificate } from 'node:crypto';
 import { resolve } from 'node:path';
 import { emailAddress } from './compose/address';
 import type { EmailKind } from './compose/email-kind';
 import type { Sender } from './compose/message';
-import { EmailOptionsError, InvalidEmailError } from './errors';
+import { InvalidEmailError } from './errors';
+import { count, duration, refused, refuseUnknown, text } from './option-rules';
 import { readRelayUrl, type RelayAddress } from './relay/relay-url';
 
 /** What `EmailModule.forRoot` takes. Durations are milliseconds or strings such as `'10s'`. */
@@ -61,19 +61,9 @@ export const emailOptionDefaults = {
   probeInterval: "'20s'",
 } as const satisfies Record<keyof EmailOptions, string>;
 
-const known = Object.keys(emailOptionDefaults);
-
 /** @throws EmailOptionsError with one sentence: option, rule, what to do */
 export function resolveEmailOptions(given: EmailOptions): ResolvedEmailOptions {
-  if (typeof given !== 'object' || given === null)
-    throw refused('options', 'must be an object', 'Write { from, kinds }');
-  const unknown = Object.keys(given).find((name) => !known.includes(name));
-  if (unknown !== undefined) {
-    const near = closest(unknown, known);
-    throw new EmailOptionsError(
-      `EmailModule: there is no option "${unknown}"; the nearest is "${near}". Known are: ${known.join(', ')}.`,
-    );
-  }
+  refuseUnknown('EmailModule', given, Object.keys(emailOptionDefaults), 'Write { from, kinds }');
   // An empty variable of the environment is one that is not set.
   const relay = given.url === undefined || given.url === '' ? undefined : readRelayUrl(given.url);
   return {
@@ -91,8 +81,9 @@ export function resolveEmailOptions(given: EmailOptions): ResolvedEmailOptions {
 }
 
 function senderOf(from: unknown): Sender {
-  const { name, address } = Object(from) as Partial<Record<string, unknown>>;
   const advice = "Write from: { name: 'Example', address: 'hello@example.com' }";
+  refuseUnknown('EmailModule: from', from, ['name', 'address'], advice);
+  const { name, address } = from as Partial<Record<string, unknown>>;
   if (typeof name !== 'string' || name.trim() === '' || /[\p{Cc}\u2028\u2029]/u.test(name)) {
     throw refused('from.name', 'must be one line of text without control characters', advice);
   }
@@ -107,10 +98,10 @@ function senderOf(from: unknown): Sender {
 function kindsOf(kinds: unknown): readonly EmailKind[] {
   const advice = 'Write kinds: [aKind, …] with what emailKind() gave';
   if (!Array.isArray(kinds)) throw refused('kinds', 'must be the list of all message kinds', advice);
-  const names = (kinds as Partial<EmailKind>[]).map((kind) => kind?.name);
-  if (names.some((name) => typeof name !== 'string')) throw refused('kinds', 'must hold message kinds only', advice);
+  if (!kinds.every(isKind)) throw refused('kinds', 'must hold message kinds only', advice);
+  const names = kinds.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice === undefined) return kinds as EmailKind[];
+  if (twice === undefined) return kinds;
   throw refused(
     'kinds',
     `has "${twice}" twice, and both would have the same templates`,
@@ -118,16 +109,21 @@ function kindsOf(kinds: unknown): readonly EmailKind[] {
   );
 }
 
+const isKind = (kind: unknown): kind is EmailKind => {
+  const { name, fields } = Object(kind) as Partial<Record<string, unknown>>;
+  return typeof name === 'string' && typeof fields === 'object' && fields !== null;
+};
+
 function channelsOf(channels: unknown): readonly string[] {
   if (Array.isArray(channels) && channels.length > 0 && channels.every((name) => typeof name === 'string' && name)) {
     return channels as string[];
   }
-  throw refused('channels', 'must be a list of names of channels', "Write channels: ['email']");
+  throw refused('channels', 'must be a list of names of channels, at least one', "Write channels: ['email']");
 }
 
 function requireTlsOf(given: unknown, relay: RelayAddress | undefined): boolean {
   if (given === undefined) return !relay?.loopback;
-  if (typeof given !== 'boolean') throw refused('requireTls', 'must be true or false', 'Leave it out');
+  if (typeof given !== 'boolean') throw refused('requireTls', 'must be true or false', 'Leave it out', given);
   if (given || !relay || relay.loopback) return given;
   throw refused(
     'requireTls',
@@ -144,26 +140,3 @@ function certificate(pem: unknown): string {
     throw refused('ca', 'must be a certificate in PEM', "Write ca: readFileSync('authority.pem', 'utf8')");
   }
 }
-
-function text(option: string, value: unknown): string {
-  if (typeof value === 'string' && value !== '') return value;
-  throw refused(option, 'must be the path of a folder', 'Leave it out for the default');
-}
-
-function count(option: string, value: unknown, min: number, max: number): number {
-  if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return value as number;
-  throw refused(option, `must be a whole number from ${min} to ${max}`, 'Choose one in that range');
-}
-
-function duration(option: string, value: unknown, min: number, max: number): number {
-  const ms = milliseconds(value);
-  if (ms !== undefined && ms >= min && ms <= max) return ms;
-  throw refused(
-    option,
-    `must be a duration from ${min} ms to ${max} ms`,
-    "Write milliseconds or a string such as '10s'",
-  );
-}
-
-const refused = (option: string, rule: string, advice: string): EmailOptionsError =>
-  new EmailOptionsError(`EmailModule: ${option} ${rule}. ${advice}.`);

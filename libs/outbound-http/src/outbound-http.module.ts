@@ -7,7 +7,9 @@ import {
   type ModuleMetadata,
   type OnApplicationShutdown,
 } from '@nestjs/common';
+import { flag, refuseUnknown, requireRecord } from './options/option-rules';
 import type { OutboundHttpOptions } from './options/outbound-http-options';
+import { optionNames } from './options/read-options';
 import { OutboundHttp } from './request/outbound-http';
 
 export interface OutboundHttpModuleOptions extends OutboundHttpOptions {
@@ -27,16 +29,14 @@ export class OutboundHttpModule implements OnApplicationShutdown {
   constructor(@Inject(OutboundHttp) private readonly http: OutboundHttp) {}
 
   /** @throws InvalidOptionsError while the application starts */
-  static forRoot({ isGlobal = false, ...options }: OutboundHttpModuleOptions = {}): DynamicModule {
+  static forRoot(given: OutboundHttpModuleOptions = {}): DynamicModule {
+    requireRecord(given);
+    refuseUnknown('', given, [...optionNames, 'isGlobal']);
+    const { isGlobal, ...options } = given;
     return wired(isGlobal, [], { provide: OutboundHttp, useFactory: () => withLog(options) });
   }
 
-  static forRootAsync({
-    isGlobal = false,
-    imports = [],
-    inject = [],
-    useFactory,
-  }: OutboundHttpAsyncOptions): DynamicModule {
+  static forRootAsync({ isGlobal, imports = [], inject = [], useFactory }: OutboundHttpAsyncOptions): DynamicModule {
     return wired(isGlobal, imports, {
       provide: OutboundHttp,
       inject,
@@ -50,10 +50,11 @@ export class OutboundHttpModule implements OnApplicationShutdown {
 }
 
 function wired(
-  global: boolean,
+  isGlobal: unknown,
   imports: ModuleMetadata['imports'],
   client: FactoryProvider<OutboundHttp>,
 ): DynamicModule {
+  const global = flag('isGlobal', isGlobal, false);
   return { module: OutboundHttpModule, global, imports: imports ?? [], providers: [client], exports: [OutboundHttp] };
 }
 

@@ -1,11 +1,11 @@
 // Set up
+export { WebhooksModule, type WebhooksAsyncOptions } from './webhooks.module';
 export {
-  WebhooksModule,
+  webhooksOptionDefaults,
   type EndpointOptions,
   type OutboxOptions,
-  type WebhooksAsyncOptions,
   type WebhooksOptions,
-} from './webhooks.module';
+} from './webhooks.options';
 
 // Sign and verify
 export { WebhookSigningKey, type SignedMessage } from './sign/signing-key';

@@ -12,45 +12,21 @@ import {
 import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
 import { DeliveryOperations, DeliveryRecorder, RuntimeChannels } from 'nest-deliveries';
 import { OutboundHttp } from 'nest-deliveries/outbound-http';
-import { EndpointChannel, type MessagesOf } from './endpoint/endpoint.channel';
+import { EndpointChannel } from './endpoint/endpoint.channel';
 import { EndpointHealth } from './endpoint/endpoint-health';
 import { WebhookEndpoints } from './endpoint/webhook-endpoints';
-import { WebhookConfigurationError } from './errors';
-import { requireKnown } from './known-options';
-import { WebhookOutboxes, type OutboxWorkers, type WebhookHttpOptions } from './outbox/webhook-outboxes';
-import type { WebhookConfig } from './outbox/webhook-config';
+import { WebhookOutboxes } from './outbox/webhook-outboxes';
 import { routeSources } from './receive/route-sources';
 import { WebhookGuard } from './receive/verify-webhook';
 import { WebhookReceipts } from './receive/webhook-receipts';
 import { WebhookReceivers } from './receive/webhook-receivers';
-import type { WebhookVerifierOptions } from './receive/webhook-verifier';
-import { WebhookKeyring } from './seal/keyring';
-import type { WebhookSigningKey } from './sign/signing-key';
-
-/** A namespace that is opened when the application starts. */
-export interface OutboxOptions extends OutboxWorkers {
-  readonly config: WebhookConfig;
-  readonly signingKey: WebhookSigningKey;
-}
-
-/** What `WebhooksModule.forRoot` takes. */
-export interface WebhooksOptions {
-  /** The storage keys. Without one nothing can be stored: for an application that only receives. Default none. */
-  readonly keyring?: WebhookKeyring;
-  /** Namespaces that this application works on. Default none; `WebhookOutboxes` opens more while it runs. */
-  readonly outboxes?: readonly OutboxOptions[];
-  /** Tenants' endpoints, for which the channel `webhooks` is added. Default: no endpoints. */
-  readonly endpoints?: EndpointOptions;
-  /** Whose webhooks are received, by the names that `@VerifyWebhook` uses. Default none. */
-  readonly receive?: Readonly<Record<string, WebhookVerifierOptions>>;
-  /** How requests are made. Default: the system's name servers, nothing internal. */
-  readonly http?: WebhookHttpOptions;
-}
-
-export interface EndpointOptions {
-  /** Which messages an event that is recorded causes. Default none: `WebhookEndpoints.publish` records them. */
-  readonly messages?: MessagesOf;
-}
+import {
+  checkedOptions,
+  requireKeyring,
+  withEndpoints,
+  type EndpointOptions,
+  type WebhooksOptions,
+} from './webhooks.options';
 
 export interface WebhooksAsyncOptions extends Pick<ModuleMetadata, 'imports'>, Pick<FactoryProvider, 'inject'> {
   /** As in {@link WebhooksOptions}: it adds a channel, which Nest must know before the factory runs. */
@@ -62,9 +38,6 @@ export interface WebhooksAsyncOptions extends Pick<ModuleMetadata, 'imports'>, P
 
 const optionsToken = Symbol('nest-deliveries webhooks options');
 const httpToken = Symbol('nest-deliveries webhooks http');
-
-const knownOptions = ['keyring', 'outboxes', 'endpoints', 'receive', 'http'];
-const knownOfOutboxes = ['config', 'signingKey', 'workers', 'concurrency'];
 
 /** Signed webhooks: outboxes with one destination each, tenants' endpoints, and receiving. Needs `DeliveriesModule`. */
 @Module({})
@@ -79,8 +52,7 @@ export class WebhooksModule implements OnModuleInit, OnApplicationBootstrap, OnA
 
   /** @throws WebhookConfigurationError at start */
   static forRoot(options: WebhooksOptions = {}): DynamicModule {
-    const { endpoints, ...rest } = options;
-    return build([], endpoints, { provide: optionsToken, useFactory: () => checked(rest, endpoints) });
+    return build([], options?.endpoints, { provide: optionsToken, useFactory: () => checkedOptions(options) });
   }
 
   /** @throws WebhookConfigurationError at start */
@@ -88,7 +60,8 @@ export class WebhooksModule implements OnModuleInit, OnApplicationBootstrap, OnA
     return build(imports, endpoints, {
       provide: optionsToken,
       inject: inject ?? [],
-      useFactory: async (...injected: never[]) => checked(await useFactory(...injected), endpoints),
+      useFactory: async (...injected: never[]) =>
+        checkedOptions(withEndpoints(await useFactory(...injected), endpoints)),
     });
   }
 
@@ -180,29 +153,3 @@ const endpointProviders = ({ messages }: EndpointOptions): Provider[] => [
     ) => new WebhookEndpoints(channels, recorder, operations, channel, requireKeyring(keyring, 'endpoints'), http),
   },
 ];
-
-function checked(options: WebhooksOptions, endpoints: EndpointOptions | undefined): WebhooksOptions {
-  requireKnown('WebhooksModule', options, knownOptions);
-  if (endpoints !== undefined) requireKnown('WebhooksModule: endpoints', endpoints, ['messages']);
-  if ('endpoints' in options) {
-    throw new WebhookConfigurationError(
-      'WebhooksModule: endpoints must be known before the factory of forRootAsync runs. Put it beside useFactory.',
-    );
-  }
-  const { keyring, outboxes = [] } = options;
-  if (keyring !== undefined && !(keyring instanceof WebhookKeyring)) {
-    throw new WebhookConfigurationError(
-      'WebhooksModule: keyring must be a WebhookKeyring. Write new WebhookKeyring(new WebhookStorageKey(id, bytes)).',
-    );
-  }
-  for (const outbox of outboxes) requireKnown('WebhooksModule: outboxes', outbox, knownOfOutboxes);
-  if (outboxes.length > 0) requireKeyring(keyring, 'outboxes');
-  return options;
-}
-
-function requireKeyring(keyring: WebhookKeyring | undefined, option: string): WebhookKeyring {
-  if (keyring) return keyring;
-  throw new WebhookConfigurationError(
-    `WebhooksModule: ${option} are stored sealed, and there is no keyring. Give keyring: new WebhookKeyring(…).`,
-  );
-}

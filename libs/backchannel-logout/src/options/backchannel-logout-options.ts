@@ -30,29 +30,41 @@ export interface BackchannelLogoutOptions {
   ) => readonly LoggedOutClient[] | Promise<readonly LoggedOutClient[]>;
 }
 
-const names = ['issuer', 'signingKey', 'clientsOf'] as const satisfies (keyof BackchannelLogoutOptions)[];
+/** Every option of the module, as the options table in the docs has it. */
+export const backchannelLogoutOptionNames = [
+  'issuer',
+  'signingKey',
+  'clientsOf',
+] as const satisfies (keyof BackchannelLogoutOptions)[];
+
+/** @throws BackchannelLogoutOptionsError for options that are no object at all */
+export function requireObject<T>(options: T): T {
+  if (typeof options === 'object' && options !== null && !Array.isArray(options)) return options;
+  return refuse(
+    `options must be an object; got ${typeOf(options)}. Write { ${backchannelLogoutOptionNames.join(', ')} }.`,
+  );
+}
 
 /** @throws BackchannelLogoutOptionsError */
 export function readOptions(options: BackchannelLogoutOptions): BackchannelLogoutOptions {
-  const given = options as unknown as Readonly<Record<string, unknown>>;
-  const unknown = Object.keys(given ?? {}).find((name) => !(names as readonly string[]).includes(name));
+  const given = requireObject(options) as unknown as Readonly<Record<string, unknown>>;
+  const names: readonly string[] = backchannelLogoutOptionNames;
+  const unknown = Object.keys(given).find((name) => !names.includes(name));
   if (unknown !== undefined) {
     refuse(
-      `there is no option ${JSON.stringify(unknown)}; the nearest is ${closest(unknown, [...names])}. Correct the name.`,
+      `there is no option ${JSON.stringify(unknown)}; the nearest is "${closest(unknown, names)}". Correct the name.`,
     );
   }
-  const issuer = given?.['issuer'];
+  const { issuer } = given;
   if (typeof issuer !== 'string' || !isIssuer(issuer)) {
     refuse(
-      `issuer must be an https address without query or fragment, as your discovery document has it; got ${JSON.stringify(issuer)}. ` +
+      `issuer must be an https address without query or fragment, as your discovery document has it; got ${shownIssuer(issuer)}. ` +
         "Write, for example, issuer: 'https://accounts.example'.",
     );
   }
   for (const name of ['signingKey', 'clientsOf'] as const) {
     if (typeof given[name] === 'function') continue;
-    refuse(
-      `${name} must be a function; got ${given[name] === null ? 'null' : typeof given[name]}. Its comment says what it returns.`,
-    );
+    refuse(`${name} must be a function; got ${typeOf(given[name])}. Its comment says what it returns.`);
   }
   return options;
 }
@@ -62,6 +74,13 @@ function isIssuer(text: string): boolean {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   return url?.protocol === 'https:' && !/[?#\s]/.test(text) && url.username === '' && url.password === '';
 }
+
+/** An address that is none may have been given with a password in it. */
+const shownIssuer = (issuer: unknown): string =>
+  typeof issuer === 'string' ? JSON.stringify(issuer.replace(/[^/]*@/, '…@')) : typeOf(issuer);
+
+const typeOf = (value: unknown): string =>
+  value === null ? 'null' : Array.isArray(value) ? 'a list' : `something of type ${typeof value}`;
 
 function refuse(sentence: string): never {
   throw new BackchannelLogoutOptionsError(`BackchannelLogoutModule: ${sentence}`);

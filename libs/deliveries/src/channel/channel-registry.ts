@@ -9,7 +9,7 @@ import {
 import { milliseconds } from '../delivery/duration';
 import { ChannelDefinitionError, DeliveriesOptionsError, UnknownChannelError } from '../errors';
 import { moduleNameToken, requireOneOfAName } from '../module-name';
-import { duration, refuseUnknown } from '../option-rules';
+import { duration, refuseUnknown, shown } from '../option-rules';
 import type { ResolvedOptions } from '../resolved-options';
 import { channelOptionsOf, type ChannelHandler, type DeliveryChannelOptions } from './channel.decorator';
 
@@ -26,7 +26,7 @@ export interface Channel extends ChannelDefaults {
 
 /** A module, in a message. */
 const called = (name: string | undefined): string =>
-  name === undefined ? 'the DeliveriesModule without a name' : `the DeliveriesModule named ${JSON.stringify(name)}`;
+  name === undefined ? 'the DeliveriesModule without a name' : `the DeliveriesModule named ${shown(name)}`;
 
 type Provided = ReturnType<DiscoveryService['getProviders']>[number];
 
@@ -141,7 +141,7 @@ export class ChannelRegistry {
     const { name, module: _home, ...settings } = declared;
     if (typeof name !== 'string' || !/^[A-Za-z0-9._:-]{1,160}$/.test(name)) {
       throw new ChannelDefinitionError(
-        `${subject}: name must be 1 to 160 of A-Z a-z 0-9 . _ : - and is stored with each delivery; got ${JSON.stringify(name)}. Rename it.`,
+        `${subject}: name must be 1 to 160 of A-Z a-z 0-9 . _ : - and is stored with each delivery; got ${shown(name)}. Rename it.`,
       );
     }
     for (const method of ['deliveries', 'send'] as const) {
@@ -162,9 +162,11 @@ export class ChannelRegistry {
   }
 
   private settingsOf(subject: string, name: string, declared: object): ChannelDefaults & { maxAge: number } {
-    const override = this.options.channels[name] ?? {};
+    const { channels } = this.options;
+    // Own ones: a channel may be called as something that every object has.
+    const { override = {} } = { override: Object.hasOwn(channels, name) ? channels[name] : undefined };
     const place = `DeliveriesModule: channels[${JSON.stringify(name)}]`;
-    refuseUnknown(subject, declared, channelSettingNames);
+    refuseUnknown(subject, declared, [...channelSettingNames, 'name', 'module']);
     refuseUnknown(place, override, channelSettingNames);
     const own = channelSettings(subject, declared, this.options.channelDefaults);
     const settings = channelSettings(place, override, own);
@@ -172,7 +174,7 @@ export class ChannelRegistry {
     const maxAge = (override as { maxAge?: unknown }).maxAge ?? (declared as { maxAge?: unknown }).maxAge;
     if (milliseconds(maxAge) === undefined) {
       throw new DeliveriesOptionsError(
-        `${subject} (channel "${name}"): maxAge must say how long a delivery is still worth sending; got ${JSON.stringify(maxAge)}. Write, for example, maxAge: '1d'.`,
+        `${subject} (channel "${name}"): maxAge must say how long a delivery is still worth sending; got ${shown(maxAge)}. Write, for example, maxAge: '1d'.`,
       );
     }
     return { ...settings, maxAge: duration(subject, 'maxAge', maxAge, 1, 3_650 * 86_400_000) };

@@ -2,6 +2,7 @@ import { Module, type DynamicModule, type InjectionToken } from '@nestjs/common'
 import { defaultSchema, quoteSchema } from 'nest-deliveries/migrations';
 import { DataSource } from 'typeorm';
 import { DeliveriesOptionsError } from '../errors';
+import { refuseUnknown, requireToken } from '../option-rules';
 import { CancelCommand } from './cancel.command';
 import { CleanUpCommand } from './clean-up.command';
 import { commandDataSourceToken, commandSchemaToken } from './command-tokens';
@@ -27,8 +28,11 @@ export interface DeliveriesCommandOptions {
  */
 @Module({})
 export class DeliveriesCommandModule {
-  /** @throws DeliveriesOptionsError for a schema name that would need quoting */
-  static forRoot({ schema = defaultSchema, dataSource = DataSource }: DeliveriesCommandOptions = {}): DynamicModule {
+  /** @throws DeliveriesOptionsError for an option that is unknown, or a schema name that would need quoting */
+  static forRoot(options: DeliveriesCommandOptions = {}): DynamicModule {
+    refuseUnknown('DeliveriesCommandModule', options, ['schema', 'dataSource']);
+    const { schema = defaultSchema, dataSource = DataSource } = options;
+    requireToken('DeliveriesCommandModule', 'dataSource', dataSource);
     try {
       quoteSchema(schema);
     } catch (error) {

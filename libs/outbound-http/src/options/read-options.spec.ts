@@ -70,10 +70,16 @@ describe('readOptions', () => {
     it('refuses test mode, whether an option or NODE_ENV says so', () => {
       const message = 'option testMode must be off in production, got true; remove it, or set production to false.';
       expect(() => readOptions({ testMode: true, production: true })).toThrow(message);
-      expect(() => readOptions({ testMode: true, requireProduction: true, production: false })).toThrow(message);
+      expect(() => readOptions({ testMode: true, requireProduction: true })).toThrow(message);
       process.env.NODE_ENV = 'production';
       expect(() => readOptions({ testMode: true })).toThrow(message);
       expect(readOptions({ testMode: true, production: false })).toMatchObject({ testMode: true });
+    });
+
+    it('refuses to be off where it is required', () => {
+      expect(() => readOptions({ requireProduction: true, production: false })).toThrow(
+        'option production must not be off under requireProduction, got false; remove one of the two.',
+      );
     });
 
     it('lets internal receivers be allowed, unless requireProduction forbids any', () => {

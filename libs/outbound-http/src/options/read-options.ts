@@ -3,7 +3,7 @@ import type { Profile } from '../address-policy/classify-address';
 import { neverAllowed, overlap, readRange, type Range } from '../address-policy/range';
 import { dnsResolver } from '../resolve/dns-resolver';
 import type { Resolver } from '../resolve/resolver';
-import { duration, flag, invalid, isRecord, refuseUnknown } from './option-rules';
+import { duration, flag, invalid, isRecord, refuseUnknown, requireRecord } from './option-rules';
 import type { OutboundHttpOptions } from './outbound-http-options';
 import type { PoolLimits, Settings } from './settings';
 
@@ -27,6 +27,7 @@ export const optionNames = [
  * @throws InvalidOptionsError with one sentence: option, rule, what was given, what to do.
  */
 export function readOptions(options: OutboundHttpOptions): Settings {
+  requireRecord(options);
   refuseUnknown('', options, optionNames);
   const timeout = duration('timeout', options.timeout, 10_000, 1);
   const connectTimeout = duration('connectTimeout', options.connectTimeout, Math.min(5000, timeout), 1);
@@ -34,6 +35,9 @@ export function readOptions(options: OutboundHttpOptions): Settings {
     throw invalid('connectTimeout', `must be at most timeout (${timeout} ms)`, options.connectTimeout, 'lower it');
   }
   const requireProduction = flag('requireProduction', options.requireProduction, false);
+  if (requireProduction && options.production === false) {
+    throw invalid('production', 'must not be off under requireProduction', false, 'remove one of the two');
+  }
   const production = flag('production', options.production, process.env.NODE_ENV === 'production') || requireProduction;
   return {
     profile: profile(options.profile),
@@ -43,7 +47,7 @@ export function readOptions(options: OutboundHttpOptions): Settings {
     allow: allowRanges(options.allow, requireProduction),
     ...testMode(options.testMode, production),
     resolver: resolver(options.resolver),
-    keepAlive: keepAlive(options.keepAlive ?? {}),
+    keepAlive: keepAlive(options.keepAlive === undefined ? {} : options.keepAlive),
   };
 }
 
@@ -113,7 +117,12 @@ function resolver(given: unknown): Resolver {
 
 function keepAlive(given: unknown): PoolLimits {
   if (!isRecord(given)) {
-    throw invalid('keepAlive', 'must be an object', given, 'write { maxIdle, idleTimeout, maxAge } or leave it out');
+    throw invalid(
+      'keepAlive',
+      'must be an object',
+      typeof given,
+      'write { maxIdle, idleTimeout, maxAge } or leave it out',
+    );
   }
   refuseUnknown('keepAlive.', given, ['maxIdle', 'idleTimeout', 'maxAge']);
   const { maxIdle = 256 } = given;

@@ -1,10 +1,10 @@
 import type { Duration } from 'nest-deliveries';
 import { WebhookConfigurationError } from '../errors';
-import { requireKnown } from '../known-options';
+import { requireKnown, requireList, shownNumber } from '../known-options';
 import { checkSchemes, type WebhookScheme } from '../send/signing';
 import { checkNamespace } from '../sign/names';
 import { Redacted } from '../sign/redacted';
-import type { StandardSigner } from '../sign/standard-keys';
+import { isSigner, type StandardSigner } from '../sign/standard-keys';
 import { WebhookDestination } from './destination';
 import { windowMs } from './window';
 
@@ -47,23 +47,27 @@ export class WebhookConfig extends Redacted {
     super();
     requireKnown('WebhookConfig', options, known);
     this.#options = options;
-    const { destination, quota, window = '1d', schemes = ['rullst-v1'], standardKeys = [] } = options;
+    const { destination, quota, window = '1d', schemes = ['rullst-v1'] } = options;
     this.namespace = checkNamespace(options.namespace);
     this.destination = destination;
     this.quota = quota;
     const subject = `Namespace "${this.namespace}"`;
     if (!(destination instanceof WebhookDestination)) {
       throw new WebhookConfigurationError(
-        `${subject}: destination must be made by WebhookDestination.approvedHttps(url), or by loopbackTest(url, ca) in a test.`,
+        `${subject}: destination must be a WebhookDestination. Make it with approvedHttps(url), or with loopbackTest(url, ca) in a test.`,
       );
     }
     if (!Number.isInteger(quota) || quota < 1 || quota > 99_999) {
-      throw new WebhookConfigurationError(`${subject}: quota must be a whole number from 1 to 99999.`);
+      const got = shownNumber(quota);
+      throw new WebhookConfigurationError(
+        `${subject}: quota must be a whole number from 1 to 99999; got ${got}. Choose what the receiver may fall behind by.`,
+      );
     }
     this.window = windowMs(subject, window);
     this.schemes = checkSchemes(subject, schemes);
-    this.standardKeys = [...standardKeys];
-    if (schemes.includes('standard') !== standardKeys.length > 0) {
+    const signers = 'keys that sign: StandardSecret or StandardPrivateKey';
+    this.standardKeys = [...requireList(subject, 'standardKeys', options.standardKeys ?? [], isSigner, signers)];
+    if (schemes.includes('standard') !== this.standardKeys.length > 0) {
       throw new WebhookConfigurationError(
         `${subject}: the scheme standard and standardKeys must come together. Add the one that is missing, or leave both out.`,
       );

@@ -2,13 +2,14 @@ import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { DeliveryOperations, RuntimeChannels } from 'nest-deliveries';
 import { OutboundHttp, type OutboundHttpOptions } from 'nest-deliveries/outbound-http';
 import { WebhookConfigurationError } from '../errors';
+import { requireMade } from '../known-options';
 import type { WebhookKeyring } from '../seal/keyring';
-import type { WebhookSigningKey } from '../sign/signing-key';
+import { WebhookSigningKey } from '../sign/signing-key';
 import { requireSame, sealControl } from './control-record';
 import { NamespaceChannel } from './namespace-channel';
 import { NamespaceStore } from './namespace-store';
 import { attemptsInWindow, backoffOver } from './window';
-import type { WebhookConfig } from './webhook-config';
+import { WebhookConfig } from './webhook-config';
 import { WebhookOutbox } from './webhook-outbox';
 
 /** How an outbox works in this process; says nothing about what the namespace is. */
@@ -21,6 +22,16 @@ export interface OutboxWorkers {
 
 /** What a host may decide about the requests; the profile is always `strict`. */
 export type WebhookHttpOptions = Omit<OutboundHttpOptions, 'profile' | 'timeout' | 'connectTimeout'>;
+
+export const webhookHttpOptionNames = [
+  'deny',
+  'allow',
+  'testMode',
+  'production',
+  'requireProduction',
+  'resolver',
+  'keepAlive',
+] as const satisfies (keyof WebhookHttpOptions)[];
 
 /** Opens outboxes: one for each namespace that this process is to work on. */
 export class WebhookOutboxes implements OnApplicationShutdown {
@@ -49,7 +60,9 @@ export class WebhookOutboxes implements OnApplicationShutdown {
     key: WebhookSigningKey,
     { keyring = this.keyring, ...workers }: OutboxWorkers & { readonly keyring?: WebhookKeyring } = {},
   ): Promise<WebhookOutbox> {
+    requireMade('WebhookOutboxes', 'config', config, WebhookConfig);
     const { namespace } = config;
+    requireMade(`Namespace "${namespace}"`, 'signingKey', key, WebhookSigningKey);
     if (!keyring) {
       throw new WebhookConfigurationError(
         `Namespace "${namespace}": events are stored sealed, and there is no keyring. Give WebhooksModule one.`,
@@ -135,10 +148,15 @@ export class WebhookOutboxes implements OnApplicationShutdown {
 
   private clientFor({ destination, production }: WebhookConfig): OutboundHttp {
     const ca = destination.ca();
+    // Where the host requires production of all requests, a test destination is refused in those words.
+    const strict = production || this.http.requireProduction === true;
     const testMode = destination.mode === 'loopback-test' && (ca === undefined ? true : { ca });
-    return new OutboundHttp({ ...this.http, profile: 'strict', production, testMode }, ({ reason, address }) => {
-      this.logger.warn(`Refused to connect to ${address}: ${reason}.`);
-    });
+    return new OutboundHttp(
+      { ...this.http, profile: 'strict', production: strict, testMode },
+      ({ reason, address }) => {
+        this.logger.warn(`Refused to connect to ${address}: ${reason}.`);
+      },
+    );
   }
 }
 

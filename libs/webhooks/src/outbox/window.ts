@@ -1,4 +1,5 @@
 import { WebhookConfigurationError } from '../errors';
+import { shownNumber } from '../known-options';
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const least = 60_000;
@@ -13,7 +14,7 @@ export function windowMs(subject: string, given: unknown): number {
   const ms = typeof given === 'number' ? given : Number(amount) * (units[unit ?? ''] ?? Number.NaN);
   if (ms >= least && ms <= most) return Math.round(ms);
   throw new WebhookConfigurationError(
-    `${subject}: window must be a duration from '1m' to '7d'. Write milliseconds or a string such as '6h'.`,
+    `${subject}: window must be a duration from '1m' to '7d'; got ${typeof given === 'string' ? JSON.stringify(given) : shownNumber(given)}. Write milliseconds or a string such as '6h'.`,
   );
 }
 

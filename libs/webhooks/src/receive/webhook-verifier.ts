@@ -1,11 +1,11 @@
 import { WebhookConfigurationError, WebhookSignatureError } from '../errors';
-import { requireKnown } from '../known-options';
+import { requireKnown, requireList, shownNumber } from '../known-options';
 import { bodyLimit } from '../sign/json-bytes';
 import { Redacted } from '../sign/redacted';
-import type { WebhookSigningKey } from '../sign/signing-key';
+import { WebhookSigningKey } from '../sign/signing-key';
 import { hasHeader } from '../sign/single-headers';
 import { verifyStandard } from '../sign/standard';
-import type { StandardVerifier } from '../sign/standard-keys';
+import { isVerifier, type StandardVerifier } from '../sign/standard-keys';
 import { WebhookSignature } from '../sign/webhook-signature';
 
 export interface WebhookVerifierOptions {
@@ -50,7 +50,11 @@ export class WebhookVerifier extends Redacted {
   ) {
     super();
     requireKnown(`Receiver "${source}"`, options, ['rullst', 'standard', 'tolerance', 'limit']);
-    const { rullst = [], standard = [], tolerance = 300, limit = bodyLimit } = options;
+    const { tolerance = 300, limit = bodyLimit } = options;
+    const subject = `Receiver "${source}"`;
+    const rullst = requireList(subject, 'rullst', options.rullst ?? [], isSigningKey, 'WebhookSigningKey');
+    const verifiers = 'keys that verify: StandardSecret or StandardPublicKey';
+    const standard = requireList(subject, 'standard', options.standard ?? [], isVerifier, verifiers);
     this.tolerance = tolerance;
     this.limit = limit;
     this.#rullst = new Map(rullst.map((key) => [key.id, key]));
@@ -65,9 +69,11 @@ export class WebhookVerifier extends Redacted {
       refuse('an offline key (empty, or mock_…) verifies nothing. Use the one that the sender signs with.');
     }
     if (!Number.isInteger(tolerance) || tolerance < 1 || tolerance > 300) {
-      refuse('tolerance must be 1 to 300 whole seconds.');
+      refuse(`tolerance must be 1 to 300 whole seconds; got ${shownNumber(tolerance)}. Leave it out for 300.`);
     }
-    if (!Number.isInteger(limit) || limit < 1) refuse('limit must be a whole number of bytes, above 0.');
+    if (!Number.isInteger(limit) || limit < 1) {
+      refuse(`limit must be a whole number of bytes, above 0; got ${shownNumber(limit)}. Leave it out for 65,536.`);
+    }
   }
 
   /**
@@ -94,3 +100,5 @@ export class WebhookVerifier extends Redacted {
     return this.source;
   }
 }
+
+const isSigningKey = (key: unknown): key is WebhookSigningKey => key instanceof WebhookSigningKey;

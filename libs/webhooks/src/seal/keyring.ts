@@ -3,7 +3,7 @@ import { WebhookInputError } from '../errors';
 import { decodeBase64url } from '../sign/base64';
 import { framed } from '../sign/framed';
 import { Redacted } from '../sign/redacted';
-import type { WebhookStorageKey } from './storage-key';
+import { WebhookStorageKey } from './storage-key';
 
 /** What is stored: AES-256-GCM, with the key's id, a random nonce of 96 bits, and the ciphertext with its tag of 128 bits. */
 export interface Sealed {
@@ -42,7 +42,7 @@ export class WebhookKeyring extends Redacted {
 
   /**
    * @param older at most 7
-   * @throws WebhookInputError for two keys of one id, or more than 8 in all
+   * @throws WebhookInputError for two keys of one id, more than 8 in all, or what is no key
    */
   constructor(
     readonly primary: WebhookStorageKey,
@@ -50,6 +50,9 @@ export class WebhookKeyring extends Redacted {
   ) {
     super();
     const keys = [primary, ...older];
+    if (!keys.every((key) => key instanceof WebhookStorageKey)) {
+      throw new WebhookInputError('keyring', 'made of storage keys: new WebhookStorageKey(id, bytes)');
+    }
     this.#keys = new Map(keys.map((key) => [key.id, key]));
     if (keys.length > mostKeys) throw new WebhookInputError('keyring', `${mostKeys} keys at most`);
     if (this.#keys.size !== keys.length) throw new WebhookInputError('keyring', 'keys of different ids');

@@ -9,7 +9,7 @@ import {
 } from 'node:crypto';
 import { WebhookInputError } from '../errors';
 import { decodeBase64 } from './base64';
-import { fingerprintOf } from './signing-key';
+import { fingerprintOf, WebhookSigningKey } from './signing-key';
 import { Redacted } from './redacted';
 
 /** A key that signs messages of the Standard Webhooks scheme. */
@@ -25,6 +25,16 @@ export interface StandardVerifier {
   readonly version: 'v1' | 'v1a';
   verify(content: Uint8Array, signature: Uint8Array): boolean;
 }
+
+export const isSigner = (key: unknown): key is StandardSigner => {
+  const { sign: signs, fingerprint } = Object(key) as Partial<StandardSigner>;
+  // A key of the other scheme has these, too.
+  return typeof signs === 'function' && typeof fingerprint === 'function' && !(key instanceof WebhookSigningKey);
+};
+
+export const isVerifier = (key: unknown): key is StandardVerifier =>
+  typeof (Object(key) as Partial<StandardVerifier>).verify === 'function' &&
+  ['v1', 'v1a'].includes((key as StandardVerifier).version);
 
 /** A symmetric secret (`v1`): `whsec_` and the canonical base64 of 24 to 64 bytes. */
 export class StandardSecret extends Redacted implements StandardSigner, StandardVerifier {

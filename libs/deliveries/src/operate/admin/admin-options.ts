@@ -1,6 +1,5 @@
 import type { CanActivate, ModuleMetadata, Type } from '@nestjs/common';
-import { DeliveriesOptionsError } from '../../errors';
-import { refuseUnknown } from '../../option-rules';
+import { flag, refused, refuseUnknown } from '../../option-rules';
 
 /**
  * The operators' routes: the JSON API and the dashboard. Without these options there is no route at all.
@@ -27,39 +26,45 @@ export interface AdminOptions {
 /** The options with their defaults. */
 export type ResolvedAdminOptions = Required<Omit<AdminOptions, 'actor'>> & Pick<AdminOptions, 'actor'>;
 
-const names = ['guards', 'imports', 'path', 'actor', 'canSeePayload', 'api', 'dashboard'] as const;
+/** Every option of the routes with its default, as the options table in the docs has it. */
+export const adminOptionDefaults = {
+  guards: 'none: required',
+  imports: 'none',
+  path: "'admin/deliveries', or 'admin/deliveries-<name>'",
+  actor: "the request's `user`, by its `email`, `username`, `name`, `id` or `sub`",
+  canSeePayload: 'nobody',
+  api: 'true',
+  dashboard: 'true',
+} as const satisfies Record<keyof AdminOptions, string>;
 
+const subject = 'DeliveriesModule: admin';
 const segment = /^[A-Za-z0-9._~-]+$/;
 
 /** @throws DeliveriesOptionsError that says which option, the rule and what to do */
 export function resolveAdminOptions(options: AdminOptions, defaultPath: string): ResolvedAdminOptions {
-  refuseUnknown('DeliveriesModule: admin', options, names);
+  refuseUnknown(subject, options, Object.keys(adminOptionDefaults));
   const { guards, imports = [], path = defaultPath, actor, canSeePayload = () => false } = options;
   if (!Array.isArray(guards) || guards.length === 0 || !guards.every(isGuard)) {
-    throw refused(
-      'guards must be a list of at least one Nest guard. Without one, everybody who reaches the application could cancel its ' +
-        'deliveries: write guards: [YourAdminGuard]',
-    );
+    const advice =
+      'Without one, everybody who reaches the application could cancel its deliveries: write guards: [YourAdminGuard]';
+    throw refused(subject, 'guards', 'must be a list of at least one Nest guard', guards, advice);
+  }
+  if (!Array.isArray(imports)) {
+    throw refused(subject, 'imports', 'must be a list of modules', imports, 'Write imports: [YourAuthModule]');
   }
   const parts = typeof path === 'string' ? path.replace(/^\/|\/$/g, '').split('/') : [];
   if (parts.length === 0 || !parts.every((part) => segment.test(part))) {
-    throw refused(
-      "path must be plain segments with slashes between them: write, for example, path: 'admin/deliveries'",
-    );
+    const advice = "Write, for example, path: 'admin/deliveries'";
+    throw refused(subject, 'path', 'must be plain segments with slashes between them', path, advice);
   }
   for (const [name, value] of Object.entries({ actor, canSeePayload })) {
     if (value === undefined || typeof value === 'function') continue;
-    throw refused(`${name} must be a function of the request: write ${name}: (request) => …`);
+    throw refused(subject, name, 'must be a function of the request', value, `Write ${name}: (request) => …`);
   }
-  const { api = true, dashboard = true } = options;
-  for (const [name, value] of Object.entries({ api, dashboard })) {
-    if (typeof value !== 'boolean') throw refused(`${name} must be true or false: set it to one of them`);
-  }
+  const api = flag(subject, 'api', options.api ?? true);
+  const dashboard = flag(subject, 'dashboard', options.dashboard ?? true);
   return { guards, imports, path: parts.join('/'), actor, canSeePayload, api, dashboard };
 }
 
 const isGuard = (guard: unknown): boolean =>
   typeof guard === 'function' || typeof (guard as Partial<CanActivate> | null)?.canActivate === 'function';
-
-const refused = (rule: string): DeliveriesOptionsError =>
-  new DeliveriesOptionsError(`DeliveriesModule: admin: ${rule}.`);
