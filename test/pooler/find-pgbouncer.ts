@@ -52,8 +52,9 @@ function unpackInto(folder: string): PgBouncerProgram {
     if (!names.some((name) => tries('apt-get', ['download', name], folder))) throw new Error(`It needs ${library}.`);
   }
   unpack(folder);
-  const [libraries] = readdirSync(join(folder, 'usr/lib')).filter((name) => name.endsWith('-linux-gnu'));
-  return { program, folder, ...(libraries === undefined ? {} : { libraries: join(folder, 'usr/lib', libraries) }) };
+  const libraries = join(folder, 'usr/lib');
+  const [own] = existsSync(libraries) ? readdirSync(libraries).filter((name) => name.endsWith('-linux-gnu')) : [];
+  return { program, folder, ...(own === undefined ? {} : { libraries: join(libraries, own) }) };
 }
 
 function unpack(folder: string): void {
