@@ -99,23 +99,24 @@ SELECT CASE (SELECT count(*) FROM ${schema}.deliveries d WHERE d.id = o.id AND d
 
 /**
  * The same for a batch of plain successes, which most batches are: nothing to write beside the row, and no key to go on with.
- * A quarter cheaper. Answers with the places in the batch, from 1, of those that it settled; of the others the statement above knows more.
+ * A third cheaper. Answers with the ids of those that it settled; of the others the statement above knows more. No id may be in the
+ * batch twice.
+ *
+ * The fence is where the row is locked, and nobody can change the token of a locked row.
  *
  * $1 ids · $2 tokens
  */
 export const settleSuccessesSql = (schema: string): string => `
 WITH held AS MATERIALIZED (
-  SELECT d.id, o.token, o.n
-    FROM ${schema}.deliveries d JOIN unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS o (id, token, n)
-      ON ${byId('d', 'o.id')} AND o.token = d.claim_token
-   ORDER BY o.id
-     FOR UPDATE OF d SKIP LOCKED
+  SELECT d.id
+    FROM (SELECT * FROM unnest($1::uuid[], $2::uuid[]) AS o (id, token) ORDER BY id) o
+   CROSS JOIN LATERAL (
+      SELECT d.id FROM ${schema}.deliveries d WHERE d.id = o.id AND d.claim_token = o.token FOR UPDATE SKIP LOCKED) d
 )
 UPDATE ${schema}.deliveries d
    SET status = 'succeeded', settled_at = clock_timestamp(), last_error = NULL, claim_token = NULL, lease_expires_at = NULL
-  FROM held h
- WHERE ${byId('d', 'h.id')} AND d.claim_token = h.token
-RETURNING h.n::integer`;
+ WHERE d.id = ANY (ARRAY (SELECT id FROM held))
+RETURNING d.id`;
 
 /**
  * Whether the outcome of an attempt was written before the connection broke. A plain success is the end of its delivery;

@@ -135,12 +135,17 @@ export class Settler {
 
   /** @returns those that it did not settle */
   private async writeSuccesses(batch: Entry[]): Promise<Entry[]> {
-    const values = [batch.map(({ outcome }) => outcome.id), batch.map(({ outcome }) => outcome.token)];
-    const rows = await this.database.query<{ n: number }>('deliveries_settle_successes', this.successesText, values);
+    const open = new Map(batch.map((entry) => [entry.outcome.id, entry]));
+    // A delivery that was claimed again while its first outcome waited.
+    if (open.size < batch.length) return batch;
+    const values = [[...open.keys()], batch.map(({ outcome }) => outcome.token)];
+    const rows = await this.database.query<{ id: string }>('deliveries_settle_successes', this.successesText, values);
     this.pause = 0;
-    const settled = new Set(rows.map(({ n }) => batch[n - 1]!));
-    for (const entry of settled) this.done(entry, 'settled');
-    return settled.size === batch.length ? [] : batch.filter((entry) => !settled.has(entry));
+    for (const { id } of rows) {
+      this.done(open.get(id)!, 'settled');
+      open.delete(id);
+    }
+    return [...open.values()];
   }
 
   private async ask(batch: readonly OutcomeToWrite[]): Promise<SettleAnswer[]> {
