@@ -1,4 +1,5 @@
 import { Pool, type PoolClient } from 'pg';
+import { businessRow } from './business';
 import { monotonic, type Kind, type Recorder } from './contender';
 
 /** A process that records with a peer: a connection for each client, and the transaction in the hands of the caller. */
@@ -13,8 +14,7 @@ export async function hostTransactions(
     async record(n, lane, deliveries = [{}]) {
       const client = connections[lane]!;
       await client.query('BEGIN');
-      const text = 'INSERT INTO business (note) VALUES ($1)';
-      await client.query({ name: 'business', text, values: [`note ${n}`] });
+      await client.query(businessRow(n));
       await record(client, n, deliveries);
       const done = monotonic();
       await client.query('COMMIT');

@@ -1,4 +1,5 @@
 import { DeliveryChannel, DeliveryRecorder, succeeded, type Outcome } from 'nest-deliveries';
+import { writeBusinessRow } from '../business';
 import { monotonic, payload, type Contender, type Kind } from '../contender';
 import { BenchChannel, sendThrough, startApplication, type ApplicationOptions, type BenchDraft } from './application';
 import { settings } from './settings';
@@ -66,7 +67,7 @@ export const ours: Contender = {
     return {
       record: (n, _client, deliveries = [{}]) =>
         recorder.transaction(async (tx) => {
-          await tx.query('INSERT INTO business (note) VALUES ($1)', [`note ${n}`]);
+          await writeBusinessRow(tx, n);
           const [first, ...more] = deliveries.map((kind, index) => draft(n + index, kind));
           if (more.length > 0) await recorder.enqueue(tx, BenchChannel, [first!, ...more]);
           else await recorder.enqueue(tx, BenchChannel, first!);

@@ -1,4 +1,5 @@
 import { DataSource } from 'typeorm';
+import { writeBusinessRow } from '../business';
 import { monotonic, payload, type Contender } from '../contender';
 import { startApplication } from './application';
 import { idAt } from './besides';
@@ -16,7 +17,7 @@ export const plainInsert: Contender = {
     return {
       record: (n, _client, deliveries = [{}]) =>
         dataSource.transaction('READ COMMITTED', async (tx) => {
-          await tx.query('INSERT INTO business (note) VALUES ($1)', [`note ${n}`]);
+          await writeBusinessRow(tx, n);
           const rows = deliveries.map((_, index) => JSON.stringify(payload(n + index)));
           if (rows.length === 1) await tx.query(`${insert} VALUES (gen_random_uuid(), $1::jsonb)`, rows);
           else await tx.query(`${insert} SELECT gen_random_uuid(), p::jsonb FROM unnest($1::text[]) p`, [rows]);

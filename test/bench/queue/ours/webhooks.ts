@@ -8,6 +8,7 @@ import {
   WebhookStorageKey,
 } from 'nest-deliveries/webhooks';
 import { DataSource } from 'typeorm';
+import { writeBusinessRow } from '../business';
 import { monotonic, payload, type Contender } from '../contender';
 import { startApplication } from './application';
 import { settings } from './settings';
@@ -94,7 +95,7 @@ export const webhooks: Contender = {
         }));
         await Promise.all(messages.map(({ tenant }) => tenants.endpointOf(tenant)));
         return recorder.transaction(async (tx) => {
-          await tx.query('INSERT INTO business (note) VALUES ($1)', [`note ${n}`]);
+          await writeBusinessRow(tx, n);
           for (const message of messages) await endpoints.publish(tx, message);
           return monotonic();
         });
