@@ -17,7 +17,7 @@ export const drainPart = queuePart(
           prepare: { backlog: 40_000 },
           scenario: { kind: 'drain', count: 40_000 },
         }),
-        rounds: run.rounds(4, 7),
+        rounds: run.rounds(6, 9),
       },
       {
         what: singly,

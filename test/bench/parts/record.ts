@@ -20,7 +20,7 @@ export const recordPart = queuePart(
         contenders: each(['ours', 'pg-boss', 'graphile-worker', 'plain INSERT'], {
           scenario: scenario({ clients: 8, transactions, deliveries: 1 }),
         }),
-        rounds: run.rounds(3, 5),
+        rounds: run.rounds(7, 9),
       },
       {
         what: calls,

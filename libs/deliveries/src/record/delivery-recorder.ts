@@ -10,7 +10,7 @@ import type { ChannelRegistry } from '../channel/channel-registry';
 import { DeliveriesError } from '../errors';
 import { connectionOf, type Transaction } from '../database/caller-transaction';
 import { isReadCommitted } from '../database/host-connection';
-import { checkDraft, checkDraftList, checkEvent, type CheckedDraft } from './check-draft';
+import { checkDraft, checkDraftList, checkEvent, type CheckedDraft, type CheckedEvent } from './check-draft';
 
 import type { QueryInserter, QueryOfEvent } from './query-inserter';
 import type { CommitWatch } from './commit-watch';
@@ -114,7 +114,7 @@ export class DeliveryRecorder {
   ): Promise<RecordedDelivery | RecordedDelivery[] | number> {
     const runner = connectionOf(tx, this.dataSource);
     const { name } = this.channels.of(channelClass);
-    const event = { id: uuidv7(), ...checkEvent({ type: 'delivery_enqueued', payload: { channel: name } }) };
+    const event = { id: uuidv7(), ...enqueued(name) };
     if (given instanceof DraftQuery) {
       await this.insert(runner, [event], []);
       const queried = await this.insertQueried(runner, [event], [{ eventId: event.id, channel: name, query: given }]);
@@ -135,7 +135,7 @@ export class DeliveryRecorder {
    */
   async enqueueAtOnce(tx: Transaction, channel: string, draft: DeliveryDraft): Promise<RecordedDelivery> {
     const runner = connectionOf(tx, this.dataSource);
-    const event = { id: uuidv7(), ...checkEvent({ type: 'delivery_enqueued', payload: { channel } }) };
+    const event = { id: uuidv7(), ...enqueued(channel) };
     const delivery = newDelivery(event.id, checkDraft(channel, draft));
     await this.insert(runner, [event], [delivery], { skipIdleEvent: true, atOnce: true });
     return delivery.recorded;
@@ -261,6 +261,13 @@ export class DeliveryRecorder {
     if (duplicates.length > 0) await this.inserter.noteNeverInserted(runner, duplicates);
   }
 }
+
+/** The event of deliveries that were enqueued without one. */
+const enqueued = (channel: string): CheckedEvent => ({
+  type: 'delivery_enqueued',
+  payload: JSON.stringify({ channel }),
+  actor: null,
+});
 
 /** What the channels want of one event. */
 interface Wanted {
