@@ -17,7 +17,7 @@ module.exports = {
   modulePathIgnorePatterns: ['<rootDir>/build/', '<rootDir>/dist/'],
   transform: {
     '^.+\\.[tj]s$': [
-      '@swc/jest',
+      '<rootDir>/test/support/swc-with-counters.cjs',
       {
         swcrc: false,
         sourceMaps: 'inline',
@@ -40,6 +40,9 @@ module.exports = {
   },
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+  collectCoverageFrom: ['libs/*/src/**/*.ts', '!**/*.spec.ts'],
+  // Read by scripts/coverage.mjs.
+  coverageReporters: ['json'],
   reporters: ['default', '<rootDir>/test/support/slowest-files.cjs'],
   testTimeout: 20_000,
   maxWorkers: 2,

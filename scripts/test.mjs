@@ -1,12 +1,19 @@
 // Everything that a change must pass, in the order in which it is cheapest to be told. `npm test` calls it; so does CI.
 import { spawnSync } from 'node:child_process';
 
+/** Arguments for Jest, such as the tests to run. Of some tests alone coverage says nothing. */
+const some = process.argv.slice(2);
 const steps = [
   ['format', 'npm', ['run', '--silent', 'format:check']],
   ['lint', 'npm', ['run', '--silent', 'lint']],
   ['types', 'npm', ['run', '--silent', 'typecheck']],
   ['build', 'npm', ['run', '--silent', 'build']],
-  ['tests and docs', 'npx', ['jest', ...process.argv.slice(2)]],
+  ...(some.length > 0
+    ? [['tests and docs', 'npx', ['jest', ...some]]]
+    : [
+        ['tests and docs', 'npx', ['jest', '--coverage']],
+        ['coverage', 'node', ['scripts/coverage.mjs']],
+      ]),
 ];
 
 const results = [];
