@@ -27,7 +27,10 @@ const files = Object.values(counted).map((each) => {
 console.log('Of libs ran, in the processes of Jest itself:\n');
 print('', 'lines', 'branches');
 for (const room of [...new Set(files.map((file) => file.room))].toSorted()) {
-  printShares(room, files.filter((file) => file.room === room));
+  printShares(
+    room,
+    files.filter((file) => file.room === room),
+  );
 }
 printShares('all', files);
 
