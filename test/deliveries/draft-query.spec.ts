@@ -112,6 +112,17 @@ test.each([
   },
 );
 
+test('a query that PostgreSQL refuses ends the transaction with its own error, as any statement does', async () => {
+  const divides = draftsFrom(`SELECT (1 / $1)::text AS destination, '{}'::jsonb AS payload`, [0]);
+  const call = app.recorder.transaction(async (tx) => {
+    await expect(app.recorder.enqueue(tx, Letters, divides)).rejects.toMatchObject({ code: '22012' });
+    await tx.query('SELECT 1');
+  });
+  // 25P02: PostgreSQL wants nothing more of a transaction in which something failed
+  await expect(call).rejects.toMatchObject({ code: '25P02' });
+  expect([await count('deliveries'), await count('events')]).toEqual([0, 0]);
+});
+
 test('lists and queries of several events are told apart', async () => {
   letters.fanOut = ({ type }) => (type === 'announced' ? toEverybody : [letter('plain')]);
   const recorded = await app.recorder.transaction((tx) => app.recorder.record(tx, [announced, { type: 'other' }]));

@@ -182,6 +182,16 @@ describe('commit and rollback', () => {
     );
     expect((await storedTexts(database)).toSorted()).toEqual(['once', 'plain']);
   });
+
+  it('of a transaction that cannot even begin, tells why', async () => {
+    const gone = await startDeliveriesApp(database.url, [Letters], { workers: 0 });
+    await gone.dataSource.destroy();
+    const work = jest.fn();
+    const call = gone.recorder.transaction(work);
+    await expect(call).rejects.toThrow(/pool/);
+    expect(work).not.toHaveBeenCalled();
+    await gone.close();
+  });
 });
 
 describe('which transactions it takes', () => {

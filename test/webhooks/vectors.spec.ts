@@ -91,6 +91,29 @@ describe('rullst-v1', () => {
     expect(() => new WebhookSigningKey('k', 'mock_\n')).toThrow(WebhookInputError);
   });
 
+  test('a key verifies nothing that names another key, be it with the same bytes', () => {
+    const bytes = crypto.randomBytes(32).toString('base64url');
+    const key = new WebhookSigningKey('k', bytes);
+    const message = { id: `msg_${'0'.repeat(32)}`, kind: 'a', timestamp: 1_800_000_000, body: Buffer.from('{}') };
+    const verify = (headers: object, by: WebhookSigningKey): void =>
+      by.verify(WebhookSignature.fromRawHeaders(Object.entries(headers).flat()), message.body, 1_800_000_000_000, 300);
+    expect(() => verify(key.sign(message), key)).not.toThrow();
+    expect(() => verify({ ...key.sign(message), 'Rullst-Webhook-Key-Id': 'other' }, key)).toThrow(
+      WebhookSignatureError,
+    );
+    expect(() => verify(key.sign(message), new WebhookSigningKey('other', bytes))).toThrow(WebhookSignatureError);
+  });
+
+  test('a clock too late for a whole delivery window before the year 10000 verifies nothing', () => {
+    const key = new WebhookSigningKey('k', crypto.randomBytes(32).toString('base64url'));
+    const last = 253_401_695_999;
+    const message = { id: `msg_${'0'.repeat(32)}`, kind: 'a', timestamp: last, body: Buffer.from('{}') };
+    const signature = WebhookSignature.fromRawHeaders(Object.entries(key.sign(message)).flat());
+    const verifyAt = (seconds: number): void => key.verify(signature, message.body, seconds * 1_000, 300);
+    expect(() => verifyAt(last)).not.toThrow();
+    expect(() => verifyAt(last + 1)).toThrow(WebhookClockError);
+  });
+
   test('event keys and fingerprints', () => {
     for (const { key_base64url, namespace, event_key, tag_base64url } of rullst.event_key_tags) {
       expect(new WebhookSigningKey('k', key_base64url).eventKeyTag(namespace, event_key)).toBe(tag_base64url);
@@ -231,6 +254,16 @@ describe('Standard Webhooks', () => {
       expect(thrown.message).toContain('whsec_ and the padded base64 of 24 to 64 bytes');
       expect(thrown.message).not.toContain(good.slice(8, 30));
     }
+  });
+
+  test('a signature of any other length is false, and no error', () => {
+    const secret = new StandardSecret(secretOf(32));
+    const privateKey = new StandardPrivateKey(`whsk_${crypto.randomBytes(32).toString('base64')}`);
+    const keys = [secret, new StandardPublicKey(privateKey.publicKey)];
+    const answers = keys.flatMap((key) =>
+      [0, 31, 33, 63, 65].map((length) => key.verify(Buffer.from('a'), Buffer.alloc(length))),
+    );
+    expect(new Set(answers)).toEqual(new Set([false]));
   });
 
   test('a private key whose public half is another’s is refused', () => {

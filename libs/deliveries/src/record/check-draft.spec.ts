@@ -26,6 +26,7 @@ it.each<[unknown, string]>([
   ['text', 'draft must be an object, and is string'],
   [{ ...draft, due: 1 }, `draft.due is not known; known are ${known}`],
   [{ payload: 1 }, 'destination must be text, and is undefined'],
+  [{ ...draft, destination: null }, 'destination must be text, and is null'],
   [{ ...draft, destination: 5 }, 'destination must be text, and is number'],
   [{ ...draft, destination: '' }, 'destination must have 1 to 500 characters, and has 0'],
   [{ ...draft, destination: 'x'.repeat(501) }, 'destination must have 1 to 500 characters, and has 501'],

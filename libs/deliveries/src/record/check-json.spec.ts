@@ -50,6 +50,11 @@ it.each<[string, unknown, string]>([
   ['an Error', { e: new Error('a') }, 'payload.e must be a plain object or an array, and is a Error'],
   ['a RegExp', /a/, 'payload must be a plain object or an array, and is a RegExp'],
   ['a typed array', new Uint8Array(1), 'payload must be a plain object or an array, and is a Uint8Array'],
+  [
+    'an object of no class',
+    Object.create({ constructor: undefined, [Symbol.toStringTag]: 'Odd' }) as unknown,
+    'payload must be a plain object or an array, and is a special object',
+  ],
   ['a promise', Promise.resolve(), 'payload must be a plain object or an array, and is a Promise'],
   ['what toJSON gives', { a: { toJSON: () => ({ b: NaN }) } }, 'payload.a.b must be a finite number, and is NaN'],
   [

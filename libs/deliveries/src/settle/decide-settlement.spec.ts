@@ -89,6 +89,39 @@ test('maxAttempts ends a delivery at that attempt, and not before', () => {
   expect(decideSettlement(succeeded(), 9, ages, three, 0).status).toBe('succeeded');
 });
 
+test('a lane is held for as long as the receiver asked, though never for longer than an hour', () => {
+  const held = (retryAfter: string | number): unknown => {
+    const settlement = decideSettlement(retry(503, { retryAfter }), 1, ages, limits, 0);
+    return 'holdLaneFor' in settlement ? settlement.holdLaneFor : undefined;
+  };
+  expect(['0', 1, 30_000, '3600', '3601', 80_000_000].map(held)).toEqual([
+    undefined,
+    1,
+    30_000,
+    3_600_000,
+    3_600_000,
+    3_600_000,
+  ]);
+});
+
+test('a 429 holds its lane without asking, for as long as its delivery waits; what else a receiver answers does not', () => {
+  expect(decideSettlement(retry(429), 2, ages, limits, 1)).toMatchObject({ dueIn: 20_000, holdLaneFor: 20_000 });
+  expect(decideSettlement(retry(429, { retryAfter: 5 }), 2, ages, limits, 1)).toMatchObject({ holdLaneFor: 5 });
+  expect(decideSettlement(retry(503), 2, ages, limits, 1)).not.toHaveProperty('holdLaneFor');
+  const last = decideSettlement(retry(429), 3, ages, { ...limits, maxAttempts: 3 }, 0);
+  expect(last).toMatchObject({ status: 'failed', holdLaneFor: 1_000 });
+});
+
+test('nothing is due again before an attempt that may still be under way has ended', () => {
+  const busy = { ...ages, busyFor: 15_000 };
+  const interrupted = { type: 'interrupted', kind: 'shutdown' } as const;
+  expect(decideSettlement(interrupted, 1, busy, limits, 0)).toMatchObject({ dueIn: 15_000 });
+  expect(decideSettlement(retry('timeout'), 1, busy, limits, 0)).toMatchObject({ dueIn: 15_000 });
+  expect(decideSettlement(retry('timeout'), 2, busy, limits, 1)).toMatchObject({ dueIn: 20_000 });
+  const late = { ...busy, sinceAccepted: limits.maxAge - 14_999 };
+  expect(decideSettlement(retry('timeout'), 1, late, limits, 0).status).toBe('failed');
+});
+
 test('an attempt that a shut-down interrupted is due at once, whatever its number', () => {
   const interrupted = { type: 'interrupted', kind: 'shutdown' } as const;
   expect(decideSettlement(interrupted, 40, ages, { ...limits, maxAttempts: 1 }, 0.9)).toEqual({

@@ -20,9 +20,9 @@ export function readAddress(text: string): Address | undefined {
 /** ipaddr.js reads `::8.8.8.8` as if it were `::ffff:8.8.8.8`, another address: it is handed hexadecimal groups only. */
 const DOTTED_TAIL = /(\d+)\.(\d+)\.(\d+)\.(\d+)$/;
 
-function asGroups(_tail: string, ...octets: string[]): string {
-  const [a = 0, b = 0, c = 0, d = 0] = octets.slice(0, 4).map(Number);
-  return `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;
+function asGroups(_tail: string, a: string, b: string, c: string, d: string): string {
+  const group = (high: string, low: string): string => (Number(high) * 256 + Number(low)).toString(16);
+  return `${group(a, b)}:${group(c, d)}`;
 }
 
 /**

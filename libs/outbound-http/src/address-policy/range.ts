@@ -12,7 +12,7 @@ export interface Range {
  * itself alone. Answers undefined for anything else: `10.1.2.3/8` is more often a slip than an intention.
  */
 export function readRange(text: string): Range | undefined {
-  const [address = '', prefix, ...rest] = text.split('/');
+  const [address, prefix, ...rest] = text.split('/') as [string, ...string[]];
   const network = readAddress(address);
   if (!network || rest.length > 0) {
     return undefined;
@@ -45,11 +45,7 @@ function hostBitsAreZero(network: Address, bits: number): boolean {
   });
 }
 
-/**
- * What no `allow` range may touch, however much an operator trusts the network: the places where clouds hand out
- * credentials to whatever runs on the machine, and what is no single host at all.
- */
-export const neverAllowed: readonly { range: Range; what: string }[] = [
+const places = [
   ['0.0.0.0/8', 'this host'],
   ['169.254.0.0/16', 'link-local space, where clouds serve credentials'],
   ['100.100.100.200/32', 'a cloud metadata service'],
@@ -62,7 +58,13 @@ export const neverAllowed: readonly { range: Range; what: string }[] = [
   ['fd00:ec2::254/128', 'a cloud metadata service'],
   ['fd20:ce::254/128', 'a cloud metadata service'],
   ['ff00::/8', 'multicast'],
-].map(([block = '', what = '']) => {
+] as const;
+
+/**
+ * What no `allow` range may touch, however much an operator trusts the network: the places where clouds hand out
+ * credentials to whatever runs on the machine, and what is no single host at all.
+ */
+export const neverAllowed: readonly { range: Range; what: string }[] = places.map(([block, what]) => {
   const [network, bits] = parseCIDR(block);
   return { range: { network, bits }, what };
 });
