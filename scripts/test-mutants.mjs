@@ -153,6 +153,7 @@ async function jest(lane, tests) {
     '--outputFile',
     output,
   ];
+  if (!(await useServer(lane, files))) args.push('--config', withoutServer(lane));
   const env = { ...process.env, TEST_DATABASE_URL: lane.url, TEST_LONG: '' };
   const child = spawn(process.execPath, [...args, '--testNamePattern', names, '--runTestsByPath', ...files], {
     cwd: lane.folder,
@@ -177,6 +178,17 @@ async function jest(lane, tests) {
     ({ status, assertionResults }) => status === 'failed' && assertionResults.length === 0,
   );
   return { files: testResults, trouble: broken ? `${broken.message.slice(0, 500)}` : '' };
+}
+
+/** Tests of pure functions do without the template database and the browser: half of the time that such a mutant takes. */
+async function useServer(lane, files) {
+  const texts = await Promise.all(files.map((file) => readFile(join(lane.folder, file), 'utf8')));
+  return texts.some((text) => text.includes('support/'));
+}
+
+function withoutServer(lane) {
+  const config = require(join(lane.folder, 'jest.config.cjs'));
+  return JSON.stringify({ ...config, globalSetup: undefined, globalTeardown: undefined });
 }
 
 /** Each lane takes the next one when it is done with the last. */
