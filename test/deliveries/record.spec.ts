@@ -188,7 +188,7 @@ describe('commit and rollback', () => {
     await gone.dataSource.destroy();
     const work = jest.fn();
     const call = gone.recorder.transaction(work);
-    await expect(call).rejects.toThrow(/pool/);
+    await expect(call).rejects.toThrow(/not connected/i);
     expect(work).not.toHaveBeenCalled();
     await gone.close();
   });

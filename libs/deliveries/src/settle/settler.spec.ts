@@ -20,7 +20,7 @@ function settlerOn(...answers: Answer[]): { settler: Settler; asked: string[] } 
   return { settler: new Settler({ query } as unknown as WorkerDatabase, 'deliveries'), asked };
 }
 
-const successes: Answer = ([ids]) => ids!.map((_, index) => ({ n: index + 1 }));
+const successes: Answer = ([ids]) => ids!.map((id) => ({ id }));
 /** The same answer for each outcome of a batch. */
 const all =
   (answer: SettleRow['answer']): Answer =>
@@ -70,9 +70,16 @@ it('lets workers claim while few outcomes wait, and not while more than 2,000 do
 });
 
 it('asks of plain successes in the short way, and once more of those that it did not settle', async () => {
-  const { settler, asked } = settlerOn(() => [{ n: 2 }], all('gone'));
+  const { settler, asked } = settlerOn(([ids]) => [{ id: ids![1] }], all('gone'));
   expect(await settled(settler, outcome(), outcome(), outcome())).toEqual(['lost', 'settled', 'lost']);
   expect(asked).toEqual(['deliveries_settle_successes', 'deliveries_settle']);
+});
+
+it('asks in the long way when a delivery that was claimed again is in a batch twice', async () => {
+  const { settler, asked } = settlerOn(all('settled'));
+  const first = outcome();
+  expect(await settled(settler, first, { ...first, token: 'another' })).toEqual(['settled', 'settled']);
+  expect(asked).toEqual(['deliveries_settle']);
 });
 
 it.each<[string, Partial<OutcomeToWrite>]>([
