@@ -5,7 +5,8 @@ import type { Claim } from '../../libs/deliveries/src/delivery/claim';
 import type { Outcome } from '../../libs/deliveries/src/delivery/outcome';
 import { send, type Sent } from '../../libs/deliveries/src/send/send';
 import { Shutdown } from '../../libs/deliveries/src/send/shutdown';
-import { Settler, type SettleRow } from '../../libs/deliveries/src/settle/settler';
+import type { SettleRow } from '../../libs/deliveries/src/settle/settle-statement';
+import { Settler } from '../../libs/deliveries/src/settle/settler';
 import { gate, type Gate } from '../faults/support/facts';
 import { channelNames, type Accident } from './commands';
 

@@ -1,7 +1,8 @@
 import { giveBackSql } from '../../../libs/deliveries/src/claim/claim.sql';
 import { Claimer } from '../../../libs/deliveries/src/claim/claimer';
 import { WorkerDatabase } from '../../../libs/deliveries/src/database/worker-database';
-import { type OutcomeToWrite, Settler } from '../../../libs/deliveries/src/settle/settler';
+import type { OutcomeToWrite } from '../../../libs/deliveries/src/settle/settle-statement';
+import { Settler } from '../../../libs/deliveries/src/settle/settler';
 import { settled } from '../../support/settled';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database';
 

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import type { DataSource, EntityManager } from 'typeorm';
 import { codeOf } from '../database/worker-database';
-import { answerOf, settleParameters, type OutcomeToWrite, type SettleAnswer, type SettleRow } from './settler';
+import { answerOf, settleParameters, type OutcomeToWrite, type SettleAnswer, type SettleRow } from './settle-statement';
 
 const hookTries = 3;
 
