@@ -1,23 +1,20 @@
 import type { Type } from '@nestjs/common';
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
-import { claimPathOf, type DueWork } from '../delivery/claim-path';
+import type { ChannelRegistry } from '../channel/channel-registry';
+import { connectionOf, type Transaction } from '../database/caller-transaction';
 import type { DeliveryEvent } from '../delivery/delivery';
 import type { DeliveryDraft } from '../delivery/draft';
 import { DraftQuery } from '../delivery/draft-query';
-import type { ChannelHandler } from '../channel/channel.decorator';
-import type { ChannelRegistry } from '../channel/channel-registry';
 import { DeliveriesError } from '../errors';
-import { connectionOf, type Transaction } from '../database/caller-transaction';
-import { isReadCommitted } from '../database/host-connection';
-import { checkDraft, checkDraftList, checkEvent, type CheckedDraft, type CheckedEvent } from './check-draft';
-
-import type { QueryInserter, QueryOfEvent } from './query-inserter';
+import { checkDraft, checkEvent } from './check-draft';
 import type { CommitWatch } from './commit-watch';
 import type { DeliveryInserter, NewDelivery, NewEvent, RecordedDelivery } from './delivery-inserter';
-
-/** The isolation levels of PostgreSQL, as TypeORM spells them. */
-export type Isolation = 'READ COMMITTED' | 'REPEATABLE READ' | 'SERIALIZABLE';
+import type { AnyChannel, DraftOf } from './draft-of';
+import { fanOut } from './fan-out';
+import { dueAtOnce, enqueued, isKeyed, newDelivery, withDeliveryIds } from './new-delivery';
+import { inOwnTransaction, type Isolation } from './own-transaction';
+import type { QueryInserter, QueryOfEvent } from './query-inserter';
 
 /** What `record` wrote for one event. */
 export interface RecordedEvent {
@@ -26,20 +23,6 @@ export interface RecordedEvent {
   /** How many more came from queries (`draftsFrom`), which are not listed. */
   readonly queried: number;
 }
-
-// Each type argument stands in both directions (what `deliveries` gives, what `send` takes): only `any` fits every channel.
-type AnyChannel = ChannelHandler<any, any, any>;
-
-type Sent<C extends AnyChannel> = Parameters<C['send']>[0];
-
-/**
- * What `enqueue` takes for a channel class: its `send` says what the payload and the recipient are. A `send` whose
- * parameter names only a part of the delivery, such as `{ payload }: { payload: string }`, says what it names.
- */
-export type DraftOf<C extends AnyChannel> = DeliveryDraft<
-  Sent<C> extends { readonly payload: infer Payload } ? Payload : unknown,
-  Sent<C> extends { readonly recipient: infer Recipient } ? Exclude<Recipient, null> : unknown
->;
 
 /**
  * Records deliveries in the caller's own transaction: committed together with the caller's change, or not at all.
@@ -79,7 +62,7 @@ export class DeliveryRecorder {
     const queries: QueryOfEvent[] = [];
     for (const [index, event] of events.entries()) {
       const { id } = checked[index]!;
-      const wanted = await this.fanOut(event, runner.manager);
+      const wanted = await fanOut(this.channels, event, runner.manager);
       caused.push(wanted.drafts.map((draft) => newDelivery(id, draft)));
       queries.push(...wanted.queries.map((query) => ({ eventId: id, ...query })));
     }
@@ -152,7 +135,7 @@ export class DeliveryRecorder {
    * @throws what `work` throws, after the rollback; DedupeConflictError for a deferred delivery, after the rollback
    */
   async transaction<T>(work: (tx: EntityManager) => Promise<T>, options: { isolation?: Isolation } = {}): Promise<T> {
-    return this.inTransaction(options.isolation ?? 'READ COMMITTED', async (runner) => {
+    return inOwnTransaction(this.dataSource, options.isolation ?? 'READ COMMITTED', async (runner) => {
       const waiting: NewDelivery[] = [];
       this.deferred.set(runner, waiting);
       let result: T;
@@ -165,39 +148,6 @@ export class DeliveryRecorder {
       await this.insertDeferred(runner, waiting);
       return result;
     });
-  }
-
-  /** As `dataSource.transaction` does; one question less where the isolation that is asked for is the default. */
-  private async inTransaction<T>(isolation: Isolation, work: (runner: QueryRunner) => Promise<T>): Promise<T> {
-    const runner = this.dataSource.createQueryRunner();
-    try {
-      const isDefault =
-        isolation === 'READ COMMITTED' &&
-        this.dataSource.options.isolationLevel === undefined &&
-        (await isReadCommitted(runner));
-      await runner.startTransaction(isDefault ? undefined : isolation);
-      const result = await work(runner);
-      await runner.commitTransaction();
-      return result;
-    } catch (error) {
-      // What matters is why it ended; a connection that is lost takes its transaction along.
-      if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
-      throw error;
-    } finally {
-      await runner.release();
-    }
-  }
-
-  /** Every channel is asked; what they want is checked at once, so that a refusal leaves nothing half-written. */
-  private async fanOut(event: DeliveryEvent, tx: EntityManager): Promise<Wanted> {
-    const drafts: CheckedDraft[] = [];
-    const queries: Wanted['queries'] = [];
-    for (const { name, handler } of this.channels.all()) {
-      const wanted: unknown = await handler.deliveries(event, tx);
-      if (wanted instanceof DraftQuery) queries.push({ channel: name, query: wanted });
-      else for (const draft of checkDraftList(name, wanted)) drafts.push(checkDraft(name, draft));
-    }
-    return { drafts, queries };
   }
 
   /**
@@ -260,41 +210,4 @@ export class DeliveryRecorder {
     const duplicates = still.filter(({ recorded }) => recorded.state === 'duplicate');
     if (duplicates.length > 0) await this.inserter.noteNeverInserted(runner, duplicates);
   }
-}
-
-/** The event of deliveries that were enqueued without one. */
-const enqueued = (channel: string): CheckedEvent => ({
-  type: 'delivery_enqueued',
-  payload: JSON.stringify({ channel }),
-  actor: null,
-});
-
-/** What the channels want of one event. */
-interface Wanted {
-  readonly drafts: CheckedDraft[];
-  readonly queries: Omit<QueryOfEvent, 'eventId'>[];
-}
-
-/** What waits for a time of its own wakes nobody. */
-const dueAtOnce = (deliveries: readonly NewDelivery[]): DueWork[] =>
-  deliveries.flatMap(({ draft: { channel, orderingKey, lane, notBefore }, recorded }) =>
-    notBefore === null && recorded.state !== 'duplicate'
-      ? [{ channel, path: claimPathOf(orderingKey, lane), count: 1 }]
-      : [],
-  );
-
-const isKeyed = ({ draft }: NewDelivery): boolean => draft.orderingKey !== null || draft.dedupeKey !== null;
-
-/** Events with the ids of what they cause, which clean-up asks for; a duplicate is not caused by its event. */
-function withDeliveryIds(events: Omit<NewEvent, 'deliveryIds'>[], deliveries: NewDelivery[]): NewEvent[] {
-  const caused = new Map(events.map(({ id }) => [id, [] as string[]]));
-  for (const { id, eventId, recorded } of deliveries) {
-    if (recorded.state !== 'duplicate') caused.get(eventId)?.push(id);
-  }
-  return events.map((event) => ({ ...event, deliveryIds: caused.get(event.id)! }));
-}
-
-function newDelivery(eventId: string, draft: CheckedDraft): NewDelivery {
-  const id = draft.id ?? uuidv7();
-  return { id, eventId, draft, ordinal: null, recorded: { id, channel: draft.channel, state: 'deferred' } };
 }
