@@ -6,6 +6,7 @@ import type { Channel } from '../channel/channel-registry';
 import type { DeliverClaim } from './deliver-claim';
 import type { LaneClaim } from './lane-claim';
 import { Ongoing } from './ongoing';
+import { Outlook } from './outlook';
 import type { SoloGate } from './solo-gate';
 
 /** From this many crashes on, a delivery is sent while nothing else is. */
@@ -13,9 +14,6 @@ const soloFromCrashes = 3;
 /** In ms: what PostgreSQL's return, or its end of a stall, is noticed after at the latest. */
 const longestPause = 3_000;
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
-/** A scan of lanes or keys that found nothing is repeated after this many times its own duration: stuck keys cost a fifth at most. */
-const scanRest = 4;
 
 /**
  * One worker of a channel: a row of slots. It claims as many due deliveries as it has free slots, starts each of them at
@@ -32,11 +30,7 @@ export class ChannelWorker {
   private claiming: Promise<void> | undefined;
   /** `performance.now()` when the look that is under way began. */
   private lookedAt: number | undefined;
-  /** Paths on which a claim may find something: the last one was not at the end, or something woke the worker since. */
-  private readonly look = new Set<ClaimPath>();
-  /** Scans of lanes and keys that found nothing rest. By `performance.now()`. */
-  private readonly notBefore = new Map<ClaimPath, number>();
-  private readonly restTimers = new Map<ClaimPath, NodeJS.Timeout>();
+  private readonly outlook = new Outlook(longestPause, () => this.refill());
   private firstPath = 0;
   private polling = false;
   private stopping = false;
@@ -75,7 +69,7 @@ export class ChannelWorker {
 
   /** Something may be due on these paths: look now. */
   wake(paths: readonly ClaimPath[] = claimPaths): void {
-    for (const path of paths) this.look.add(path);
+    for (const path of paths) this.outlook.open(path);
     if (paths.includes('lane')) this.lanes.changed();
     if (paths.includes('ordered')) this.cursor.fromStart = false;
     this.refill();
@@ -100,8 +94,8 @@ export class ChannelWorker {
     this.stopping = true;
     clearTimeout(this.retryTimer);
     await this.claiming;
-    // After the claim, which may have set them.
-    for (const timer of this.restTimers.values()) clearTimeout(timer);
+    // After the claim, which may have set timers.
+    this.outlook.close();
     await Promise.all(this.undecided);
   }
 
@@ -123,13 +117,13 @@ export class ChannelWorker {
   }
 
   private async claimOn(path: ClaimPath): Promise<number> {
-    if (!this.shouldLookOn(path) || this.freeSlots() === 0) return 0;
-    this.look.delete(path);
+    if (!this.outlook.on(path) || this.freeSlots() === 0) return 0;
+    this.outlook.looked(path);
     const began = performance.now();
     return this.startAll(async () => {
       const { claims, more } = await this.ask(path);
-      if (more) this.look.add(path);
-      if (claims.length === 0 && path !== 'plain') this.rest(path, performance.now() - began);
+      if (more) this.outlook.open(path);
+      if (claims.length === 0 && path !== 'plain') this.outlook.rest(path, performance.now() - began);
       return claims;
     });
   }
@@ -148,20 +142,6 @@ export class ChannelWorker {
       case 'ordered':
         return this.claimer.claimHeads(name, slots, lease, this.cursor);
     }
-  }
-
-  private rest(path: ClaimPath, took: number): void {
-    // Of a scan that took long because PostgreSQL stood still, the duration says nothing.
-    const rest = Math.min(longestPause, scanRest * took);
-    this.notBefore.set(path, performance.now() + rest);
-    clearTimeout(this.restTimers.get(path));
-    const timer = setTimeout(() => {
-      // The timer itself ends the rest: it can fire a fraction of a millisecond before the clock says so, and nothing else
-      // would come by to look.
-      this.notBefore.delete(path);
-      this.refill();
-    }, rest);
-    this.restTimers.set(path, timer);
   }
 
   private async startAll(claim: () => Promise<readonly Claim[]>): Promise<number> {
@@ -207,16 +187,8 @@ export class ChannelWorker {
     return this.channel.concurrency - this.slots.now - this.reserved;
   }
 
-  private get shouldLook(): boolean {
-    return claimPaths.some((path) => this.shouldLookOn(path));
-  }
-
-  private shouldLookOn(path: ClaimPath): boolean {
-    return this.look.has(path) && performance.now() >= (this.notBefore.get(path) ?? 0);
-  }
-
   private refill(): void {
-    if (this.claiming || this.retryTimer || !this.shouldLook || this.freeSlots() === 0) return;
+    if (this.claiming || this.retryTimer || !this.outlook.any || this.freeSlots() === 0) return;
     this.claiming = this.claimWhileDue().finally(() => {
       this.claiming = undefined;
       this.lookedAt = undefined;
@@ -227,14 +199,14 @@ export class ChannelWorker {
 
   private async claimWhileDue(): Promise<void> {
     try {
-      while (this.shouldLook && this.freeSlots() > 0) {
+      while (this.outlook.any && this.freeSlots() > 0) {
         // What ends in this turn of the event loop frees its slots for one claim, instead of one claim each.
         if (this.freeSlots() < this.claimAtMost) await nextTurn();
         this.lookedAt = performance.now();
         await this.runOnce();
       }
       this.pause = 0;
-      if (this.shouldLook) this.onFull();
+      if (this.outlook.any) this.onFull();
     } catch {
       // Logged, once for each change, where the connection is. Jitter keeps the replicas from coming back together.
       this.pause = Math.min(longestPause, Math.max(100, this.pause * 2));
@@ -308,6 +280,6 @@ export class ChannelWorker {
     if (!hadItsShare) return;
     // More may wait in it, which the last look stepped over.
     this.lanes.changed();
-    this.look.add('lane');
+    this.outlook.open('lane');
   }
 }

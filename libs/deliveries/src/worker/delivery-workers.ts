@@ -16,8 +16,10 @@ import { LaneHolds } from '../pause/lane-holds';
 import { Settler } from '../settle/settler';
 import type { WakeUps } from '../wake-up/wake-ups';
 import { ChannelWorker } from './channel-worker';
+import { ClaimByHand } from './claim-by-hand';
 import { DeliverClaim, type DeliveredByHand } from './deliver-claim';
 import { LaneClaim } from './lane-claim';
+import { Polls } from './polls';
 import { SoloGate } from './solo-gate';
 
 /** How long a stop waits for outcomes and given-back claims to be written when PostgreSQL is slow or away, in ms. */
@@ -28,12 +30,12 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
   private readonly logger = new Logger('Deliveries');
   private readonly shutdown = new Shutdown();
   private readonly workers: ChannelWorker[] = [];
-  /** By channel, `performance.now()` when its poll last came by. */
-  private readonly polledAt = new Map<string, number>();
+  private readonly polls: Polls;
   private readonly gate = new SoloGate(() => this.wake());
   private readonly claimer: Claimer;
   private readonly settler: Settler;
   private readonly holds: LaneHolds;
+  private readonly byHandClaims: ClaimByHand;
   private readonly deliverClaim: DeliverClaim;
   private started = false;
   private manual = false;
@@ -45,15 +47,18 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
     dataSource: DataSource,
     database: WorkerDatabase,
     private readonly channels: ChannelRegistry,
-    private readonly scheduler: SchedulerRegistry,
+    scheduler: SchedulerRegistry,
     observer: AttemptObserver,
     private readonly wakeUps: WakeUps,
     private readonly options: ResolvedOptions,
   ) {
     const schema = `"${options.schema}"`;
+    this.polls = new Polls(scheduler, options.pollInterval, options.timers);
     this.claimer = new Claimer(database, schema);
     this.settler = new Settler(database, schema);
-    this.holds = new LaneHolds(database, schema);
+    const holds = new LaneHolds(database, schema);
+    this.holds = holds;
+    this.byHandClaims = new ClaimByHand(this.claimer, holds);
     this.deliverClaim = new DeliverClaim(
       this.claimer,
       this.settler,
@@ -82,7 +87,7 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
   async close(channel: Channel): Promise<void> {
     this.openedEarly.delete(channel);
     const workers = this.of(channel.name);
-    this.stopPoll(channel.name);
+    this.polls.stop(channel.name);
     await Promise.all(workers.map((worker) => worker.stop()));
     await Promise.all(workers.map((worker) => worker.idle()));
     for (const worker of workers) this.workers.splice(this.workers.indexOf(worker), 1);
@@ -94,7 +99,7 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
    * @returns undefined when none is due, or the application stops
    */
   sendNext(channel: Channel): Promise<DeliveredByHand | undefined> {
-    return this.sendOne(channel, () => this.claimOne(channel));
+    return this.sendOne(channel, () => this.byHandClaims.unordered(channel));
   }
 
   /**
@@ -114,14 +119,8 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
    */
   async sendDue(channelClass?: Type): Promise<DeliveredByHand | undefined> {
     const channels = channelClass ? [this.channels.of(channelClass)] : this.channels.all();
-    // A receiver that asked for quiet is left alone by the row that says so, and not by what this process remembers: a test
-    // moves the row.
-    await this.holds.written();
     for (const channel of channels) {
-      const delivered = await this.sendOne(
-        channel,
-        async () => (await this.claimOne(channel, [])) ?? (await this.claimHead(channel)),
-      );
+      const delivered = await this.sendOne(channel, () => this.byHandClaims.any(channel));
       if (delivered) return delivered;
     }
     return undefined;
@@ -138,25 +137,6 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
       return claim && (await this.deliverClaim.deliverByHand(channel, claim));
     } finally {
       this.gate.leave();
-    }
-  }
-
-  private async claimOne(
-    { name, lease }: Channel,
-    heldLanes: readonly string[] = this.holds.heldOf(name),
-  ): Promise<Claim | undefined> {
-    const [plain] = await this.claimer.claim(name, 1, lease, 0);
-    if (plain) return plain;
-    const held = new Map(heldLanes.map((lane) => [lane, 0]));
-    const { claims } = await this.claimer.claimLanes(name, 1, lease, '', { free: held, others: 1 });
-    return claims[0];
-  }
-
-  private async claimHead({ name, lease }: Channel): Promise<Claim | undefined> {
-    const cursor = { key: '', fromStart: true };
-    for (;;) {
-      const { claims, more } = await this.claimer.claimHeads(name, 1, lease, cursor);
-      if (claims[0] || !more) return claims[0];
     }
   }
 
@@ -177,7 +157,9 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
         ),
       );
     }
-    this.poll(channel);
+    const workers = this.of(channel.name);
+    // One worker looks, and calls another when it finds more than it has slots for.
+    this.polls.start(channel.name, () => void this.idlest(workers)!.poll());
     this.listen();
     this.wake(channel.name);
   }
@@ -205,11 +187,11 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
   /** Signs of life, one for each channel that this process sends; none from the moment it stops. */
   pulses(): WorkerPulse[] {
     if (this.stopping) return [];
-    return [...this.polledAt].map(([channel, polledAt]) => {
+    return this.polls.since().map(({ channel, sincePoll }) => {
       const workers = this.of(channel);
       return {
         channel,
-        sincePoll: performance.now() - polledAt,
+        sincePoll,
         claiming: Math.max(...workers.map((worker) => worker.lookingFor)),
         inFlight: workers.reduce((sum, worker) => sum + worker.inFlight, 0),
       };
@@ -224,7 +206,7 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
 
   /** Claims nothing more, lets sends end, aborts those that take too long, writes their outcomes. */
   private async stop(): Promise<void> {
-    for (const channel of this.polledAt.keys()) this.stopPoll(channel);
+    this.polls.stopAll();
     this.deliverClaim.stopChaining();
     this.gate.close();
     // Beside the sends and not before them: a claim that PostgreSQL does not answer takes nothing from their grace.
@@ -270,29 +252,5 @@ export class DeliveryWorkers implements OnApplicationBootstrap, BeforeApplicatio
 
   private idlest(workers: readonly ChannelWorker[]): ChannelWorker | undefined {
     return workers.toSorted((a, b) => b.room - a.room)[0];
-  }
-
-  private poll(channel: Channel): void {
-    const { pollInterval } = this.options;
-    const workers = this.of(channel.name);
-    this.polledAt.set(channel.name, performance.now());
-    const timer = setInterval(() => {
-      this.polledAt.set(channel.name, performance.now());
-      // One worker looks, and calls another when it finds more than it has slots for. Jitter: replicas that started
-      // together do not ask together.
-      const worker = this.idlest(workers)!;
-      setTimeout(() => void worker.poll(), (Math.random() * pollInterval) / 5).unref();
-    }, pollInterval);
-    this.scheduler.addInterval(this.pollName(channel.name), timer);
-  }
-
-  private stopPoll(channel: string): void {
-    const name = this.pollName(channel);
-    if (this.scheduler.doesExist('interval', name)) this.scheduler.deleteInterval(name);
-    this.polledAt.delete(channel);
-  }
-
-  private pollName(channel: string): string {
-    return `${this.options.timers}:poll:${channel}`;
   }
 }
