@@ -1,11 +1,9 @@
 import type { Type } from '@nestjs/common';
-import type { DataSource, EntityManager } from 'typeorm';
-import { v7 as uuidv7 } from 'uuid';
+import type { DataSource } from 'typeorm';
 import type { ChannelHandler } from '../channel/channel.decorator';
 import type { ChannelRegistry } from '../channel/channel-registry';
 import { connectionOf, type Transaction } from '../database/caller-transaction';
-import type { DeliveryStatus } from '../delivery/status';
-import { DeliveryNotFoundError, DeliveryStateError, OrderedPurgeError, RequestTimeoutError } from '../errors';
+import { OrderedPurgeError } from '../errors';
 import { AuditTrail } from './audit/audit-trail';
 import type { AuditFilter, AuditPage } from './audit/audit-view';
 import { BulkOperations } from './bulk/bulk-operations';
@@ -17,37 +15,17 @@ import type {
   BulkRetryOptions,
   CappedCount,
 } from './bulk/bulk-view';
-import { cancelSql } from './cancel.sql';
-import { checkActor, isUuid, optionalFlag, recipientJson } from './check-request';
-import { detailOf, type DeliveryDetail, type DeliveryPage, type DetailRow } from './delivery-view';
+import { recipientJson } from './check-request';
+import type { DeliveryDetail, DeliveryPage } from './delivery-view';
 import { requireConditions, type DeliveryConditions } from './match/conditions';
 import { DeliveryFinder, type DeliveryFilter } from './match/delivery-finder';
+import { OneDelivery, revivable, type CancelledDelivery, type RetriedDelivery } from './one-delivery';
 import type { QueueStats, Throughput, ThroughputOptions } from './overview/overview-view';
 import { Overview } from './overview/overview';
 import type { PauseTarget, PauseView } from './pauses/pause-view';
 import { Pauses } from './pauses/pauses';
 import { purgeSql } from './purge.sql';
 import { Reader } from './reader';
-import { retrySql } from './retry.sql';
-import { showSql, wasAbandonedSql } from './show.sql';
-
-/** What a retry did. */
-export interface RetriedDelivery {
-  /** When it is sent again: now, or when an attempt that was cancelled in flight cannot reach the receiver any more. */
-  readonly dueAt: Date;
-  /** Deliveries behind it in its key whose age restarted with its own. */
-  readonly restartedBehind: number;
-}
-
-/** What a cancel met. */
-export interface CancelledDelivery {
-  readonly was: DeliveryStatus;
-  /** It was being sent: the attempt may still reach the receiver, and its outcome is dropped. */
-  readonly wasInFlight: boolean;
-}
-
-/** How long a change of one delivery may take, in ms: somebody may hold it locked. */
-const changeTimeout = 10_000;
 
 // Each type argument stands in both directions (what `deliveries` gives, what `send` takes): only `any` fits every channel.
 type AnyChannel = ChannelHandler<any, any, any>;
@@ -57,16 +35,12 @@ type AnyChannel = ChannelHandler<any, any, any>;
  * The admin routes, the dashboard and the commands call this and hold no rules of their own.
  */
 export class DeliveryOperations {
-  private readonly reader: Reader;
+  private readonly one: OneDelivery;
   private readonly finder: DeliveryFinder;
   private readonly bulk: BulkOperations;
   private readonly held: Pauses;
   private readonly overview: Overview;
   private readonly trail: AuditTrail;
-  private readonly retryText: string;
-  private readonly cancelText: string;
-  private readonly showText: string;
-  private readonly wasAbandoned: string;
   private readonly purgeText: string;
 
   constructor(
@@ -74,18 +48,15 @@ export class DeliveryOperations {
     private readonly channels: ChannelRegistry,
     schema: string,
     /** Called when something of a channel may have become due. */
-    private readonly onDue: (channel: string) => void,
+    onDue: (channel: string) => void,
   ) {
-    this.retryText = retrySql(schema);
-    this.cancelText = cancelSql(schema);
-    this.reader = new Reader(dataSource);
-    this.finder = new DeliveryFinder(this.reader, schema, () => this.revivable());
+    const reader = new Reader(dataSource);
+    this.one = new OneDelivery(dataSource, channels, reader, onDue, schema);
+    this.finder = new DeliveryFinder(reader, schema, () => revivable(channels));
     this.bulk = new BulkOperations(dataSource, channels, this.finder, onDue, schema);
-    this.held = new Pauses(dataSource, channels, this.reader, onDue, schema);
-    this.overview = new Overview(this.reader, channels, this.held, schema);
-    this.trail = new AuditTrail(this.reader, schema);
-    this.showText = showSql(schema);
-    this.wasAbandoned = wasAbandonedSql(schema);
+    this.held = new Pauses(dataSource, channels, reader, onDue, schema);
+    this.overview = new Overview(reader, channels, this.held, schema);
+    this.trail = new AuditTrail(reader, schema);
     this.purgeText = purgeSql(schema);
   }
 
@@ -98,16 +69,7 @@ export class DeliveryOperations {
    *   `restartAgeBehind` is asked for
    */
   async retry(id: string, options: { actor: string; restartAgeBehind?: boolean }): Promise<RetriedDelivery> {
-    const actor = checkActor(options.actor);
-    const behind = optionalFlag(options.restartAgeBehind, 'restartAgeBehind');
-    const values = [id, actor, uuidv7(), this.revivable(), behind];
-    // There may be a million behind it.
-    const row = await this.change<RetryRow>(id, this.retryText, values, behind ? 0 : changeTimeout);
-    if (row.refusal !== null) {
-      throw new DeliveryStateError(id, 'retry', row.status, row.in_flight, refusals[row.refusal]);
-    }
-    this.onDue(row.channel);
-    return { dueAt: row.due_at, restartedBehind: row.restarted_behind };
+    return this.noticed(this.one.retry(id, options));
   }
 
   /**
@@ -117,30 +79,12 @@ export class DeliveryOperations {
    * @throws DeliveryNotFoundError, DeliveryStateError, InvalidRequestError; RequestTimeoutError after ten seconds
    */
   async cancel(id: string, options: { actor: string }): Promise<CancelledDelivery> {
-    const actor = checkActor(options.actor);
-    const channels = this.channels.all();
-    const row = await this.change<CancelRow>(id, this.cancelText, [
-      id,
-      actor,
-      uuidv7(),
-      channels.map(({ name }) => name),
-      channels.map(({ lease }) => lease),
-    ]);
-    if (!row.cancelled) {
-      const reason = 'Only a pending or a failed delivery can be cancelled; this one has ended.';
-      throw new DeliveryStateError(id, 'cancel', row.status, row.in_flight, reason);
-    }
-    if (row.ordering_key !== null) this.onDue(row.channel);
-    return { was: row.status, wasInFlight: row.in_flight };
+    return this.noticed(this.one.cancel(id, options));
   }
 
   /** @throws DeliveryNotFoundError */
   async show(id: string): Promise<DeliveryDetail> {
-    if (!isUuid(id)) throw new DeliveryNotFoundError(String(id), false);
-    return this.reader.read(async (tx) => {
-      const [row] = await tx.query<DetailRow[]>(this.showText, [id]);
-      return row ? detailOf(row) : this.refuseUnknown(tx, id);
-    });
+    return this.one.show(id);
   }
 
   /**
@@ -260,59 +204,8 @@ export class DeliveryOperations {
     return row.erased;
   }
 
-  /** @param limit in ms; 0 for none */
-  private async change<Row>(id: string, text: string, values: unknown[], limit = changeTimeout): Promise<Row> {
-    if (!isUuid(id)) throw new DeliveryNotFoundError(String(id), false);
-    const changed = this.dataSource.transaction('READ COMMITTED', async (tx) => {
-      await tx.query(`SET LOCAL statement_timeout = ${limit}`);
-      const [row] = await tx.query<Row[]>(text, values);
-      return row ?? this.refuseUnknown(tx, id);
-    });
-    return this.noticed(changed).catch((error: { code?: unknown }) => {
-      // 57014: query_canceled
-      throw error.code === '57014' ? new RequestTimeoutError(limit, { cause: error }) : error;
-    });
-  }
-
   /** Whoever changed something looks next what became of it. */
   private noticed<T>(change: Promise<T>): Promise<T> {
     return change.finally(() => this.overview.forget());
   }
-
-  /** Channels whose cancelled deliveries may be retried. */
-  private revivable(): string[] {
-    const channels = this.channels.all().filter(({ revivesCancelled }) => revivesCancelled);
-    return channels.map(({ name }) => name);
-  }
-
-  /** A statement of its own: it sees what a clean-up that was waited for has committed. */
-  private async refuseUnknown(tx: EntityManager, id: string): Promise<never> {
-    const [row] = await tx.query<[{ abandoned: boolean }]>(this.wasAbandoned, [id]);
-    throw new DeliveryNotFoundError(id, row.abandoned);
-  }
-}
-
-const refusals = {
-  not_ended_badly: 'Only a failed delivery can be retried, or a cancelled one; pending ones are sent by themselves.',
-  cancelled_in_order:
-    'It has an ordering key, and what came after it may have been sent. Record it again if it is still to be sent.',
-  cancelled_for_good: 'Its channel says revivesCancelled: false, or is not known here. Record it again instead.',
-  past_deadline: 'Its deadline has passed, and a retry does not move it. Record it again with a later one.',
-} as const;
-
-interface RetryRow {
-  readonly channel: string;
-  readonly status: DeliveryStatus;
-  readonly in_flight: boolean;
-  readonly refusal: keyof typeof refusals | null;
-  readonly due_at: Date;
-  readonly restarted_behind: number;
-}
-
-interface CancelRow {
-  readonly channel: string;
-  readonly status: DeliveryStatus;
-  readonly in_flight: boolean;
-  readonly ordering_key: string | null;
-  readonly cancelled: boolean;
 }

@@ -2,7 +2,6 @@ import { attemptOutcomes, deliveryStatuses, type AttemptOutcome, type DeliverySt
 import type { Duration } from '../../../delivery/duration';
 import type { AuditEvent, AuditPage } from '../../audit/audit-view';
 import type { BulkReport, CappedCount } from '../../bulk/bulk-view';
-import type { CancelledDelivery, RetriedDelivery } from '../../delivery-operations';
 import type {
   AttemptView,
   BlockerView,
@@ -12,6 +11,7 @@ import type {
   EventView,
 } from '../../delivery-view';
 import type { DeliveryConditions } from '../../match/conditions';
+import type { CancelledDelivery, RetriedDelivery } from '../../one-delivery';
 import type { ChannelStats, ChannelThroughput, QueueStats, Throughput } from '../../overview/overview-view';
 import type { PauseTarget, PauseView } from '../../pauses/pause-view';
 import { ApiProperty } from './open-api';
