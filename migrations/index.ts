@@ -2,11 +2,13 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { applyMigrations, defaultSchema, quoteSchema } from './deliveries/apply';
 import { migrationSteps } from './deliveries/steps';
 import type { MigrationStep } from './deliveries/step';
+import { MigrationNotRevertedError } from './errors';
 
 export { applyMigrations, appliedVersion, defaultSchema, migrationScript, quoteSchema } from './deliveries/apply';
 export type { Execute } from './deliveries/apply';
 export { currentVersion, migrationSteps } from './deliveries/steps';
 export type { MigrationStep } from './deliveries/step';
+export { MigrationNotRevertedError, SchemaNameError } from './errors';
 
 /**
  * The libraries' migrations for a host's own `DataSource`: `migrations: [...deliveriesMigrations(), ...yours]`.
@@ -15,7 +17,7 @@ export type { MigrationStep } from './deliveries/step';
  * command applied a step: each is applied once.
  *
  * @param options.schema the schema of the tables, default `deliveries`
- * @throws RangeError for a schema name that would need quoting
+ * @throws SchemaNameError for a schema name that would need quoting
  */
 export function deliveriesMigrations(options: { schema?: string } = {}): (new () => MigrationInterface)[] {
   const schema = options.schema ?? defaultSchema;
@@ -41,11 +43,7 @@ function migrationClass(step: MigrationStep, schema: string): new () => Migratio
 
     /** The queue's rows are messages that were promised: nothing drops them on the way back to an older version. */
     down(): Promise<void> {
-      return Promise.reject(
-        new Error(
-          `${step.name} is not reverted: it would delete deliveries. Drop schema "${schema}" by hand if that is meant.`,
-        ),
-      );
+      return Promise.reject(new MigrationNotRevertedError(step.name, schema));
     }
   };
 }

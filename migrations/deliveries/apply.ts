@@ -1,3 +1,4 @@
+import { SchemaNameError } from '../errors';
 import { currentVersion, migrationSteps } from './steps';
 import type { MigrationStep } from './step';
 
@@ -9,14 +10,14 @@ export const defaultSchema = 'deliveries';
 
 /**
  * A schema's name, quoted for SQL.
- * @throws RangeError for a name that is not lower-case letters, digits and underscores, at most 63 of them: such a name
+ * @throws SchemaNameError for a name that is not lower-case letters, digits and underscores, at most 63 of them: such a name
  *   means the same quoted and unquoted, so that people can type it
  */
 export function quoteSchema(schema: string): string {
   if (typeof schema !== 'string' || !/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
     const got = typeof schema === 'string' ? JSON.stringify(schema) : `something of type ${typeof schema}`;
-    throw new RangeError(
-      `schema must be 1 to 63 lower-case letters, digits and underscores, not starting with a digit; got ${got}`,
+    throw new SchemaNameError(
+      `schema must be 1 to 63 lower-case letters, digits and underscores, not starting with a digit; got ${got}. Choose such a name.`,
     );
   }
   return `"${schema}"`;

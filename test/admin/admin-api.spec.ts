@@ -11,7 +11,13 @@ import { ScheduleModule } from '@nestjs/schedule';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { Test } from '@nestjs/testing';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { DeliveriesModule, DeliveriesOptionsError, DeliveryOperations, type AdminOptions } from 'nest-deliveries';
+import {
+  DatabaseUnreachableError,
+  DeliveriesModule,
+  DeliveriesOptionsError,
+  DeliveryOperations,
+  type AdminOptions,
+} from 'nest-deliveries';
 import type * as Library from 'nest-deliveries';
 import { randomUUID } from 'node:crypto';
 import { DataSource } from 'typeorm';
@@ -403,7 +409,9 @@ describe('without', () => {
     line.freeze();
     for (let turn = 0; turn < 2; turn += 1) {
       const error = await reader.rows('SELECT 1 AS one').catch((reason: unknown) => reason);
-      expect([error, isUnreachable(error)]).toEqual([new Error('PostgreSQL did not answer within 0.2 s.'), true]);
+      expect(error).toBeInstanceOf(DatabaseUnreachableError);
+      expect(error).toMatchObject({ message: 'PostgreSQL did not answer within 0.2 s. Try again when it does.' });
+      expect(isUnreachable(error)).toBe(true);
     }
     line.thaw();
     await until('it answers again', () =>

@@ -17,6 +17,9 @@ import { createTestDatabase } from '../support/test-database';
 import { endOf, runTs, spawnTs } from '../support/ts-child';
 import { messageKinds } from './email/message-kinds';
 
+// Two of these are processes that load all of Nest and of a runner.
+jest.setTimeout(120_000);
+
 const root = resolve(__dirname, '../..');
 const pages = ['.', 'docs', 'libs'].flatMap((folder) => markdownIn(folder));
 

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import * as deliveries from 'nest-deliveries';
 import * as backchannelLogout from 'nest-deliveries/backchannel-logout';
 import * as email from 'nest-deliveries/email';
+import * as migrations from 'nest-deliveries/migrations';
 import * as outboundHttp from 'nest-deliveries/outbound-http';
 import * as testing from 'nest-deliveries/testing';
 import * as webhooks from 'nest-deliveries/webhooks';
@@ -16,6 +17,7 @@ const doors: Record<string, object> = {
   'nest-deliveries/outbound-http': outboundHttp,
   'nest-deliveries/backchannel-logout': backchannelLogout,
   'nest-deliveries/testing': testing,
+  'nest-deliveries/migrations': migrations,
 };
 
 /** Bases, which nobody throws. */
@@ -23,6 +25,14 @@ const bases = ['DeliveriesError', 'WebhookError'];
 
 /** They never leave the library: what reaches a caller, or a row, is named otherwise. */
 const internal = ['HookFailedError', 'SettingsLostError', 'UncheckedRemoteError'];
+
+/** Where a plain error is made all the same. */
+const uncaught: Record<string, string> = {
+  'libs/deliveries/src/commands/run-commands.ts': 'a line on standard error',
+  'libs/outbound-http/src/request/connection.ts': 'becomes a result',
+  'libs/outbound-http/src/testing/scripted-resolver.ts': 'becomes a result',
+  'libs/testing/src/contract/contract-stage.ts': 'ends a wait',
+};
 
 type Coded = Error & { readonly code: string };
 
@@ -54,6 +64,7 @@ const made: Record<string, Coded[]> = {
     new DeliveryStateError('id', 'retry', 'pending', false, 'It waits for an attempt.'),
     new InvalidRequestError('limit', 'must be a number'),
     new deliveries.RequestTimeoutError(3_000),
+    new deliveries.DatabaseUnreachableError(words),
     new deliveries.OrderedPurgeError('letter', 2),
     new deliveries.AttemptAbortedError('timeout'),
   ],
@@ -93,6 +104,10 @@ const made: Record<string, Coded[]> = {
     new testing.NotSettledError(['a letter'], 'Drain again.'),
     new testing.NotReceivedError(2, 1, 100),
     new testing.ChannelContractError('delivers', words),
+  ],
+  'nest-deliveries/migrations': [
+    new migrations.SchemaNameError(words),
+    new migrations.MigrationNotRevertedError('Deliveries1', 'deliveries'),
   ],
 };
 
@@ -150,23 +165,27 @@ test.each(Object.keys(doors))('errors of %s are named as their class, and say wh
   }
 });
 
+/** The text of every file of the libraries, by its path. */
+const sources = ['libs', 'migrations'].flatMap((folder) =>
+  (readdirSync(join(root, folder), { recursive: true }) as string[])
+    .filter((path) => (folder === 'migrations' || path.includes('/src/')) && /(?<!\.spec)\.ts$/.test(path))
+    .map((path) => ({ path: `${folder}/${path}`, text: readFileSync(join(root, folder, path), 'utf8') })),
+);
+
+const matchesOf = (pattern: RegExp): string[] =>
+  sources.flatMap(({ text }) => [...text.matchAll(pattern)].map(([, found]) => found!));
+
 test('no class of error is left out of its door, and no code of the page', () => {
-  const sources = (readdirSync(join(root, 'libs'), { recursive: true }) as string[]).filter(
-    (path) => /\/src\/.*\.ts$/.test(path) && !path.endsWith('.spec.ts'),
-  );
-  const declared = sources.flatMap((path) =>
-    [...readFileSync(join(root, 'libs', path), 'utf8').matchAll(/class (\w+Error) extends/g)].map(([, name]) => name!),
-  );
-  const codes = sources.flatMap((path) =>
-    [
-      ...readFileSync(join(root, 'libs', path), 'utf8').matchAll(
-        /'((?:DELIVERIES|EMAIL|WEBHOOK|BACKCHANNEL)_[A-Z_]+)'/g,
-      ),
-    ].map(([, code]) => code!),
-  );
   const page = readFileSync(join(root, 'docs/errors.md'), 'utf8');
+  const codes = matchesOf(/'((?:DELIVERIES|EMAIL|WEBHOOK|BACKCHANNEL)_[A-Z_]+)'/g);
   expect(codes.filter((code) => !page.includes(`\`${code}\``))).toEqual([]);
   const exported = Object.values(doors).flatMap((door) => errorsOf(door));
+  const declared = matchesOf(/class (\w+Error) extends/g);
   const hidden = declared.filter((name) => !exported.includes(name) && !bases.includes(name));
   expect(hidden.toSorted()).toEqual(internal);
+});
+
+test('what has no class of its own reaches nobody who could catch it', () => {
+  const plain = sources.filter(({ text }) => /\bnew (Aggregate|Range|Reference|Syntax|Type)?Error\(/.test(text));
+  expect(Object.fromEntries(plain.map(({ path }) => [path, uncaught[path]]))).toEqual(uncaught);
 });

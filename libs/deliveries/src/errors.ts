@@ -148,6 +148,11 @@ export class RequestTimeoutError extends DeliveriesError {
   }
 }
 
+/** PostgreSQL could not be asked, or did not answer. What a driver itself throws then passes through as it is. */
+export class DatabaseUnreachableError extends DeliveriesError {
+  readonly code = 'DELIVERIES_DATABASE_UNREACHABLE';
+}
+
 /** A purge met deliveries with an ordering key: nothing was erased. */
 export class OrderedPurgeError extends DeliveriesError {
   readonly code = 'DELIVERIES_ORDERED_PURGE';

@@ -5,7 +5,9 @@ export { optionDefaults, type DeliveriesOptions, type HealthSettings } from './d
 export { milliseconds, type Duration } from './delivery/duration';
 
 // Record
-export { DeliveryRecorder, type DraftOf, type Isolation, type RecordedEvent } from './record/delivery-recorder';
+export { DeliveryRecorder, type RecordedEvent } from './record/delivery-recorder';
+export type { DraftOf } from './record/draft-of';
+export type { Isolation } from './record/own-transaction';
 export type { RecordedDelivery } from './record/delivery-inserter';
 export { type DraftQuery, draftsFrom } from './delivery/draft-query';
 export type { Transaction } from './database/caller-transaction';
@@ -14,6 +16,7 @@ export type { DeliveryDraft } from './delivery/draft';
 
 // Write a channel
 export {
+  channelIn,
   channelOptionsOf,
   DeliveryChannel,
   type ChannelHandler,
@@ -34,7 +37,8 @@ export type { DeliveredByHand } from './worker/deliver-claim';
 
 // Operate
 export { migrateSchema, schemaStatus, type SchemaStatus } from './database/schema';
-export { DeliveryOperations, type CancelledDelivery, type RetriedDelivery } from './operate/delivery-operations';
+export { DeliveryOperations } from './operate/delivery-operations';
+export type { CancelledDelivery, RetriedDelivery } from './operate/one-delivery';
 export type { DeliveryConditions } from './operate/match/conditions';
 export type { DeliveryFilter } from './operate/match/delivery-finder';
 export type {
@@ -81,6 +85,7 @@ export { QueueCounter, type PendingCount } from './observe/queue-counter';
 // Errors
 export {
   ChannelDefinitionError,
+  DatabaseUnreachableError,
   DedupeConflictError,
   DedupeUnsettledError,
   DeliveriesError,

@@ -52,7 +52,7 @@ export function resolveOptions(options: DeliveriesOptions = {}, name = options?.
   try {
     quoteSchema(schema);
   } catch (error) {
-    throw new DeliveriesOptionsError(`DeliveriesModule: ${(error as Error).message}. Choose such a name.`);
+    throw new DeliveriesOptionsError(`DeliveriesModule: ${(error as Error).message}`);
   }
   const subject = 'DeliveriesModule';
   const channelDefaults = channelSettings(subject, options, {

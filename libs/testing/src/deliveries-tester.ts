@@ -73,11 +73,11 @@ export class DeliveriesTester {
    * Sends what is due, one delivery after the other, ordered ones in their order, through all that stands between a claim and
    * the outcome in the tables. Not beside workers, which take what they find.
    * @returns the attempts, in the order in which they were made
-   * @throws EndlessDrainError, UnknownChannelError
+   * @throws EndlessDrainError, UnknownChannelError, InvalidRequestError
    */
   async drain({ until, channel, atMost = 5_000 }: DrainOptions = {}): Promise<PlayedAttempt[]> {
     const played: PlayedAttempt[] = [];
-    let left = until === undefined ? 0 : until === 'settled' ? Infinity : positive(until);
+    let left = until === undefined ? 0 : until === 'settled' ? Infinity : positive('until', until);
     for (;;) {
       await this.sendAllDue(channel, played, atMost);
       const next = left > 0 ? await this.clock.untilNext() : undefined;
@@ -106,7 +106,7 @@ export class DeliveriesTester {
    */
   async settled({ within = '10s' }: SettledOptions = {}): Promise<TestedDelivery[]> {
     if (this.mode === 'manual') await this.drain({ until: 'settled' });
-    const deadline = performance.now() + positive(within);
+    const deadline = performance.now() + positive('within', within);
     for (;;) {
       const all = await readDeliveries(this.dataSource, this.channels.schema);
       const pending = all.filter(({ status }) => status === 'pending');

@@ -1,4 +1,4 @@
-import { milliseconds, type Duration } from 'nest-deliveries';
+import { InvalidRequestError, milliseconds, type Duration } from 'nest-deliveries';
 import type { DataSource } from 'typeorm';
 
 interface TimeColumns {
@@ -24,10 +24,10 @@ export class TestClock {
 
   /**
    * @param by milliseconds, or a string such as `'1h'`
-   * @throws RangeError when it is not a positive duration
+   * @throws InvalidRequestError when it is not a positive duration
    */
   async advance(by: Duration): Promise<void> {
-    const ms = positive(by);
+    const ms = positive('by', by);
     await this.dataSource.transaction('READ COMMITTED', async (tx) => {
       for (const { table, columns } of await this.timeColumns()) {
         const moved = columns.map((column) => `"${column}" = "${column}" - $1::float8 * interval '1 ms'`).join(', ');
@@ -63,11 +63,13 @@ export class TestClock {
   }
 }
 
-/** @throws RangeError */
-export function positive(duration: Duration): number {
+/** @throws InvalidRequestError that names the argument */
+export function positive(argument: string, duration: Duration): number {
   const ms = milliseconds(duration);
   if (ms !== undefined && ms > 0) return ms;
-  throw new RangeError(
-    `A time to pass must be above 0, in milliseconds or as a string such as '1h'; got ${JSON.stringify(duration)}.`,
+  const got = typeof duration === 'string' ? JSON.stringify(duration) : String(duration);
+  throw new InvalidRequestError(
+    argument,
+    `must be a time above 0, in milliseconds or as a string such as '1h'; got ${got}`,
   );
 }

@@ -3,6 +3,7 @@ import { Command, CommandRunner, Option } from 'nest-commander';
 import { currentVersion, migrationScript } from 'nest-deliveries/migrations';
 import { DataSource } from 'typeorm';
 import { migrateSchema, schemaStatus } from '../database/schema';
+import { DatabaseUnreachableError } from '../errors';
 import { commandSchemaToken, commandDataSourceToken } from './command-tokens';
 import { exitAfterUsage, exitCodes, reasonOf, reportFailure } from './exit';
 
@@ -70,7 +71,7 @@ export class MigrateCommand extends CommandRunner {
   private async connect(): Promise<void> {
     if (this.dataSource.isInitialized) return;
     await this.dataSource.initialize().catch((error: unknown) => {
-      throw new Error(`PostgreSQL cannot be reached: ${reasonOf(error)}`, { cause: error });
+      throw new DatabaseUnreachableError(`PostgreSQL cannot be reached: ${reasonOf(error)}`, { cause: error });
     });
   }
 

@@ -1,3 +1,4 @@
+import { DatabaseUnreachableError } from '../errors';
 import { isOutage } from './worker-database';
 
 /** What drivers throw without a code when a connection cannot be had, or is lost. */
@@ -6,6 +7,7 @@ const lost =
 
 /** Whether PostgreSQL could not be asked, by an error of a statement on the host's connections. */
 export function isUnreachable(error: unknown): boolean {
+  if (error instanceof DatabaseUnreachableError) return true;
   const { code, message, name } = Object(error) as { code?: unknown; message?: unknown; name?: unknown };
   // What TypeORM says of a connection that was lost between two statements of a transaction.
   if (typeof name === 'string' && name.endsWith('AlreadyReleasedError')) return true;

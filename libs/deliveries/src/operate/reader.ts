@@ -1,5 +1,5 @@
 import type { DataSource, EntityManager } from 'typeorm';
-import { RequestTimeoutError } from '../errors';
+import { DatabaseUnreachableError, RequestTimeoutError } from '../errors';
 
 /** What a person would wait for, in ms. */
 const readTimeout = 3_000;
@@ -26,7 +26,7 @@ export class Reader {
     private readonly patience = silence,
   ) {}
 
-  /** @throws RequestTimeoutError after three seconds, after five of silence what `isUnreachable` knows */
+  /** @throws RequestTimeoutError after three seconds, DatabaseUnreachableError after five of silence */
   async read<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
     const answer = this.dataSource.transaction('READ COMMITTED', async (tx) => {
       await tx.query(settings);
@@ -50,8 +50,10 @@ export class Reader {
   private async orSilence<T>(answer: Promise<T>): Promise<T> {
     let timer: NodeJS.Timeout | undefined;
     const silent = new Promise<never>((_, reject) => {
-      const error = new Error(`PostgreSQL did not answer within ${this.patience / 1_000} s.`);
-      timer = setTimeout(() => reject(Object.assign(error, { code: 'ETIMEDOUT' })), this.patience);
+      const error = new DatabaseUnreachableError(
+        `PostgreSQL did not answer within ${this.patience / 1_000} s. Try again when it does.`,
+      );
+      timer = setTimeout(() => reject(error), this.patience);
     });
     return Promise.race([answer, silent]).finally(() => clearTimeout(timer));
   }

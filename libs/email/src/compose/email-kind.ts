@@ -21,9 +21,15 @@ export type ContentOf<Kind extends EmailKind> = ValuesOf<Kind['fields']>;
  * @throws EmailKindError
  */
 export function emailKind<const F extends Fields>(name: string, fields: F): EmailKind<F> {
-  if (!/^[a-z][a-z0-9-]{0,63}$/.test(name)) {
+  if (typeof name !== 'string' || !/^[a-z][a-z0-9-]{0,63}$/.test(name)) {
+    const got = typeof name === 'string' ? JSON.stringify(name) : `something of type ${typeof name}`;
     throw new EmailKindError(
-      `An email kind is named as its templates are: 1 to 64 of a-z 0-9 -, a letter first; got ${JSON.stringify(name)}. Rename it.`,
+      `An email kind is named as its templates are: 1 to 64 of a-z 0-9 -, a letter first; got ${got}. Rename it.`,
+    );
+  }
+  if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) {
+    throw new EmailKindError(
+      `Email kind "${name}": fields must be an object. Write { total: field.text }, or {} for none.`,
     );
   }
   const wrong = Object.keys(fields).find((each) => !/^[a-z][A-Za-z0-9]*$/.test(each));

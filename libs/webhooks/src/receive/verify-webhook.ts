@@ -9,7 +9,7 @@ import {
   type ExecutionContext,
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { WebhookSignatureError } from '../errors';
+import { WebhookConfigurationError, WebhookSignatureError } from '../errors';
 import { rawBodyOf, type RawRequest } from './raw-body';
 import { WebhookReceivers } from './webhook-receivers';
 import type { ReceivedMessage } from './webhook-verifier';
@@ -55,6 +55,6 @@ export const VerifyWebhook = (source: string): ClassDecorator & MethodDecorator 
 /** The verified message, as a parameter of a route behind {@link VerifyWebhook}. */
 export const Received = createParamDecorator((_: unknown, context: ExecutionContext): ReceivedMessage => {
   const message = verified.get(context.switchToHttp().getRequest<object>());
-  if (!message) throw new Error('@Received() stands on a route without @VerifyWebhook(…). Add it.');
-  return message;
+  if (message) return message;
+  throw new WebhookConfigurationError('@Received() stands on a route without @VerifyWebhook(…). Add it.');
 });
