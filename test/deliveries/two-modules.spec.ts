@@ -4,10 +4,12 @@ import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { Test } from '@nestjs/testing';
 import { getDataSourceToken, TypeOrmModule } from '@nestjs/typeorm';
 import {
+  ChannelPauses,
   DeliveriesModule,
   DeliveriesMetrics,
   deliveriesToken,
   DeliveryChannel,
+  DeliveryOperations,
   DeliveryRecorder,
   succeeded,
   TransactionRequiredError,
@@ -17,12 +19,30 @@ import {
   type Delivery,
   type DeliveryEvent,
 } from 'nest-deliveries';
+import { BackchannelLogoutModule, sessionRevoked } from 'nest-deliveries/backchannel-logout';
+import { DeliveriesCommandModule } from 'nest-deliveries/commands';
+import { EmailModule } from 'nest-deliveries/email';
+import { OutboundHttpModule } from 'nest-deliveries/outbound-http';
+import {
+  WebhookConfig,
+  WebhookDestination,
+  WebhookEndpoints,
+  WebhookOutboxes,
+  WebhooksModule,
+} from 'nest-deliveries/webhooks';
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import supertest from 'supertest';
 import { DataSource } from 'typeorm';
+import { StatsCommand } from '../../libs/deliveries/src/commands/stats.command';
+import { LoginWatch } from '../../libs/email/src/relay/login-watch';
 import { until } from '../faults/support/facts';
 import { testPace } from '../support/deliveries-app';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
+import { newKeyring, newSigningKey } from '../webhooks/support/webhooks-app';
 
 const sent: string[] = [];
 
@@ -57,10 +77,12 @@ class Shop {
 }
 
 let databases: [TestDatabase, TestDatabase];
+let emptyFolder: string;
 let app: INestApplication | undefined;
 
 beforeAll(async () => {
   databases = [await createTestDatabase(), await createTestDatabase()];
+  emptyFolder = mkdtempSync(join(tmpdir(), 'no-templates-'));
 });
 
 afterEach(async () => {
@@ -68,7 +90,10 @@ afterEach(async () => {
   app = undefined;
 });
 
-afterAll(() => Promise.all(databases.map((database) => database.drop())));
+afterAll(async () => {
+  rmSync(emptyFolder, { recursive: true });
+  await Promise.all(databases.map((database) => database.drop()));
+});
 
 const registry = new Registry();
 const guards = [{ canActivate: () => true }];
@@ -158,6 +183,85 @@ it('has routes, timers and metrics of its own for each', async () => {
   expect(metrics()).not.toBe(metrics('billing'));
 });
 
+it('serves the libraries that are told so, in its own database', async () => {
+  const [first, second] = databases.map(({ url }) => ({ type: 'postgres' as const, url, retryAttempts: 0 }));
+  const deliveries = 'billing';
+  const receiver = WebhookDestination.approvedHttps('https://receiver.example/events');
+  const builder = Test.createTestingModule({
+    imports: [
+      TypeOrmModule.forRoot(first),
+      TypeOrmModule.forRoot({ ...second!, name: 'billing' }),
+      ScheduleModule.forRoot(),
+      OutboundHttpModule.forRoot({ isGlobal: true }),
+      ...[nameless, billing].map((options) => DeliveriesModule.forRoot({ ...options, workers: 0, admin: undefined })),
+      WebhooksModule.forRoot({ deliveries, keyring: newKeyring(), endpoints: {} }),
+      BackchannelLogoutModule.forRoot({
+        deliveries,
+        issuer: 'https://accounts.example',
+        signingKey: () => ({ kid: 'k1', alg: 'EdDSA', privateKey: generateKeyPairSync('ed25519').privateKey }),
+        clientsOf: () => [{ clientId: 'c1', logoutUri: 'https://client.example/logout' }],
+      }),
+      EmailModule.forRoot({
+        deliveries,
+        url: 'smtp://127.0.0.1:9',
+        from: { name: 'Example', address: 'hello@example.com' },
+        kinds: [],
+        templates: emptyFolder,
+      }),
+      DeliveriesCommandModule.forRoot({ name: 'billing', dataSource: getDataSourceToken('billing') }),
+    ],
+    providers: [Letter, Invoice, Shop],
+  });
+  app = (await builder.compile()).createNestApplication();
+  await app.init();
+  const { invoices, billing: bills, source } = app.get(Shop);
+
+  const endpoints = app.get(WebhookEndpoints);
+  await endpoints.register({ tenant: 't', url: 'https://receiver.example/events', kinds: ['*'] });
+  const namespace = new WebhookConfig({ namespace: 'shop', destination: receiver, quota: 9 });
+  const outbox = await app.get(WebhookOutboxes).open(namespace, newSigningKey(), { workers: 0 });
+  await bills.transaction(async (tx) => {
+    await endpoints.publish(tx, { tenant: 't', kind: 'sale', body: Buffer.from('{}') });
+    await outbox.enqueue(tx, 'one', 'sale', Buffer.from('{}'));
+    await invoices.record(tx, sessionRevoked({ sub: 's', sid: 'i' }));
+  });
+  await expect(
+    source.transaction((tx) => endpoints.publish(tx, { tenant: 't', kind: 'sale', body: Buffer.from('{}') })),
+  ).rejects.toThrow(TransactionRequiredError);
+  const waiting = `SELECT channel FROM deliveries.deliveries WHERE status = 'pending' ORDER BY channel`;
+  const channels = await databases[1].query(waiting);
+  expect(channels.map(({ channel }) => channel)).toEqual([
+    'backchannel_logout',
+    'invoice',
+    'webhooks',
+    'webhooks.shop',
+  ]);
+  expect(await destinations(databases[0])).toEqual([]);
+
+  const ofBilling = <T>(each: Type<T>): T => app!.get<T>(deliveriesToken(each, 'billing'));
+  // What the relay of these channels pauses, and what the commands work with.
+  expect(Reflect.get(app.get(LoginWatch), 'pauses')).toBe(ofBilling(ChannelPauses));
+  const command = app.get<unknown, { operations(): Promise<DeliveryOperations> }>(StatsCommand);
+  expect(await command.operations()).toBe(ofBilling(DeliveryOperations));
+});
+
+it('says which module a library misses', async () => {
+  const builder = Test.createTestingModule({
+    imports: [
+      EmailModule.forRoot({
+        deliveries: 'billing',
+        url: 'smtp://127.0.0.1:9',
+        from: { name: 'Example', address: 'hello@example.com' },
+        kinds: [],
+        templates: emptyFolder,
+      }),
+    ],
+  });
+  await expect(builder.compile()).rejects.toThrow(
+    'EmailModule works with the DeliveriesModule named "billing", and it is not there. Import DeliveriesModule.forRoot({ name: "billing" })',
+  );
+});
+
 it('has operations of its own in the OpenAPI document for each', async () => {
   await start([nameless, billing]);
   const { paths } = SwaggerModule.createDocument(app!, new DocumentBuilder().build());
@@ -179,6 +283,12 @@ it.each([
   ],
   ['two modules without a name', [nameless, nameless], [Letter], /imported twice without a name\. .* name: 'billing'/],
   ['two modules of one name', [billing, billing], [Invoice], /imported twice under the name "billing"/],
+  [
+    'the routes of two in one place',
+    [nameless, billing].map((options) => ({ ...options, admin: { guards, path: 'ops' } })),
+    [Letter, Invoice],
+    /admin\.path is "ops" in two modules/,
+  ],
   [
     'a name that fits no path',
     [{ ...billing, name: 'of/us' }],

@@ -6,18 +6,28 @@ import {
   type ModuleMetadata,
   type OnModuleInit,
 } from '@nestjs/common';
+import { channelIn } from 'nest-deliveries';
 import { OutboundHttp } from 'nest-deliveries/outbound-http';
 import { BackchannelLogoutChannel } from './backchannel-logout.channel';
 import { BackchannelLogoutOptionsError } from './errors';
-import { readOptions, requireObject, type BackchannelLogoutOptions } from './options/backchannel-logout-options';
+import {
+  checkDeliveries,
+  readOptions,
+  requireObject,
+  type BackchannelLogoutOptions,
+} from './options/backchannel-logout-options';
 import { requireSigningKey } from './token/signing-key';
 
-/** The options, and the modules that export `OutboundHttp` where `OutboundHttpModule` is not global. */
-export interface BackchannelLogoutModuleOptions extends BackchannelLogoutOptions, Pick<ModuleMetadata, 'imports'> {}
+interface Place extends Pick<ModuleMetadata, 'imports'> {
+  /** Name of the `DeliveriesModule` whose channel it is. Default: the one without a name. */
+  readonly deliveries?: string;
+}
+
+/** The options, where the channel belongs, and the modules that export `OutboundHttp` where `OutboundHttpModule` is not global. */
+export interface BackchannelLogoutModuleOptions extends BackchannelLogoutOptions, Place {}
 
 /** A factory for the options, and what it injects. */
-export interface BackchannelLogoutAsyncOptions
-  extends Pick<ModuleMetadata, 'imports'>, Pick<FactoryProvider, 'inject'> {
+export interface BackchannelLogoutAsyncOptions extends Place, Pick<FactoryProvider, 'inject'> {
   readonly useFactory: (...injected: never[]) => BackchannelLogoutOptions | Promise<BackchannelLogoutOptions>;
 }
 
@@ -33,13 +43,13 @@ export class BackchannelLogoutModule implements OnModuleInit {
 
   /** @throws BackchannelLogoutOptionsError, SigningKeyError at start */
   static forRoot(given: BackchannelLogoutModuleOptions): DynamicModule {
-    const { imports, ...options } = requireObject(given);
-    return build(imports, { provide: optionsToken, useFactory: () => readOptions(options) });
+    const { imports, deliveries, ...options } = requireObject(given);
+    return build({ imports, deliveries }, { provide: optionsToken, useFactory: () => readOptions(options) });
   }
 
   /** @throws BackchannelLogoutOptionsError, SigningKeyError at start */
-  static forRootAsync({ imports, inject, useFactory }: BackchannelLogoutAsyncOptions): DynamicModule {
-    return build(imports, {
+  static forRootAsync({ inject, useFactory, ...place }: BackchannelLogoutAsyncOptions): DynamicModule {
+    return build(place, {
       provide: optionsToken,
       inject: inject ?? [],
       useFactory: async (...injected: never[]) => readOptions(await useFactory(...injected)),
@@ -52,20 +62,21 @@ export class BackchannelLogoutModule implements OnModuleInit {
   }
 }
 
-function build(imports: ModuleMetadata['imports'], options: FactoryProvider): DynamicModule {
+function build({ imports, deliveries }: Place, options: FactoryProvider): DynamicModule {
+  const channelClass = channelIn(BackchannelLogoutChannel, checkDeliveries(deliveries));
   return {
     module: BackchannelLogoutModule,
     imports: imports ?? [],
     providers: [
       options,
       {
-        provide: BackchannelLogoutChannel,
+        provide: channelClass,
         inject: [{ token: OutboundHttp, optional: true }, optionsToken],
         useFactory: (http: OutboundHttp | undefined, given: BackchannelLogoutOptions) =>
-          new BackchannelLogoutChannel(requireHttp(http), given),
+          new channelClass(requireHttp(http), given),
       },
     ],
-    exports: [BackchannelLogoutChannel],
+    exports: [channelClass],
   };
 }
 

@@ -5,6 +5,9 @@ import { shown } from './option-rules';
 /** Under which each `DeliveriesModule` of an application provides its name, undefined for the one without. */
 export const moduleNameToken = Symbol('nest-deliveries module name');
 
+/** Under which each of them provides the path of its operators' routes, where it has any. */
+export const adminPathToken = Symbol('nest-deliveries admin path');
+
 /**
  * The token of what one of several `DeliveriesModule`s of an application exports, as in
  * `@Inject(deliveriesToken(DeliveryRecorder, 'billing'))`. What the module without a name exports is injected by its class as well.
@@ -29,5 +32,15 @@ export function requireOneOfAName(names: readonly (string | undefined)[], name: 
   throw new DeliveriesOptionsError(
     `DeliveriesModule is imported twice ${name === undefined ? 'without a name' : `under the name "${name}"`}. Import it once, in the ` +
       "root module; if a second one is meant, for another database, give it a name of its own: name: 'billing'.",
+  );
+}
+
+/** @throws DeliveriesOptionsError when the routes of one module hide those of another */
+export function requirePathsApart(paths: readonly string[]): void {
+  const twice = paths.find((path, index) => paths.indexOf(path) !== index);
+  if (twice === undefined) return;
+  throw new DeliveriesOptionsError(
+    `DeliveriesModule: admin.path is "${twice}" in two modules, and one of them would never be reached. Give each a path of its own, or ` +
+      'leave it out.',
   );
 }

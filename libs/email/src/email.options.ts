@@ -16,6 +16,8 @@ export interface EmailOptions {
   readonly from: Sender;
   /** Every kind of message that is sent. */
   readonly kinds: readonly EmailKind[];
+  /** Name of the `DeliveriesModule` whose channels these are. Default: the one without a name. */
+  readonly deliveries?: string;
   /** Folder of the templates. Default `templates/email` in the working directory. */
   readonly templates?: string;
   /** Names of the channels that send through this relay, and are paused together while it rejects the login. Default `['email']`. */
@@ -52,6 +54,7 @@ export const emailOptionDefaults = {
   url: 'none: every delivery is skipped',
   from: 'required',
   kinds: 'required',
+  deliveries: 'the one without a name',
   templates: "'templates/email' in the working directory",
   channels: "['email']",
   requireTls: 'on, unless the relay is on loopback',
@@ -70,7 +73,7 @@ export function resolveEmailOptions(given: EmailOptions): ResolvedEmailOptions {
     relay,
     from: senderOf(given.from),
     kinds: kindsOf(given.kinds),
-    templates: resolve(text('templates', given.templates ?? 'templates/email')),
+    templates: resolve(text('templates', given.templates ?? 'templates/email', 'the path of a folder')),
     channels: channelsOf(given.channels ?? ['email']),
     requireTls: requireTlsOf(given.requireTls, relay),
     ca: given.ca === undefined ? undefined : certificate(given.ca),
@@ -78,6 +81,17 @@ export function resolveEmailOptions(given: EmailOptions): ResolvedEmailOptions {
     timeout: duration('timeout', given.timeout ?? '10s', 100, 600_000),
     probeInterval: duration('probeInterval', given.probeInterval ?? '20s', 100, 3_600_000),
   };
+}
+
+/** @throws EmailOptionsError for what cannot be the name of a `DeliveriesModule` */
+export function checkDeliveries(name: unknown): void {
+  if (name !== undefined) text('deliveries', name, 'the name of a DeliveriesModule');
+}
+
+/** What a factory gave. @throws EmailOptionsError for what must be known before it runs, too */
+export function resolveLateOptions(given: EmailOptions): ResolvedEmailOptions {
+  if (given?.deliveries === undefined) return resolveEmailOptions(given);
+  throw refused('deliveries', 'must be known before the factory of forRootAsync runs', 'Put it beside useFactory');
 }
 
 function senderOf(from: unknown): Sender {

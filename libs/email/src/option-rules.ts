@@ -4,9 +4,9 @@ import { EmailOptionsError } from './errors';
 
 // What options may be. Each rule throws an `EmailOptionsError` of one sentence: option, rule, what to do.
 
-export function text(option: string, value: unknown): string {
+export function text(option: string, value: unknown, what: string): string {
   if (typeof value === 'string' && value !== '') return value;
-  throw refused(option, 'must be the path of a folder', 'Leave it out for the default');
+  throw refused(option, `must be ${what}`, 'Leave it out for the default');
 }
 
 export function count(option: string, value: unknown, min: number, max: number): number {

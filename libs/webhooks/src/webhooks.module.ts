@@ -8,9 +8,10 @@ import {
   type OnApplicationShutdown,
   type OnModuleInit,
   type Provider,
+  type Type,
 } from '@nestjs/common';
 import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
-import { DeliveryOperations, DeliveryRecorder, RuntimeChannels } from 'nest-deliveries';
+import { channelIn, deliveriesToken, DeliveryOperations, DeliveryRecorder, RuntimeChannels } from 'nest-deliveries';
 import { OutboundHttp } from 'nest-deliveries/outbound-http';
 import { EndpointChannel } from './endpoint/endpoint.channel';
 import { EndpointHealth } from './endpoint/endpoint-health';
@@ -21,20 +22,23 @@ import { WebhookGuard } from './receive/verify-webhook';
 import { WebhookReceipts } from './receive/webhook-receipts';
 import { WebhookReceivers } from './receive/webhook-receivers';
 import {
+  checkDeliveries,
   checkedOptions,
   requireKeyring,
-  withEndpoints,
+  withEarly,
+  type EarlyOptions,
   type EndpointOptions,
   type WebhooksOptions,
 } from './webhooks.options';
 
-export interface WebhooksAsyncOptions extends Pick<ModuleMetadata, 'imports'>, Pick<FactoryProvider, 'inject'> {
-  /** As in {@link WebhooksOptions}: it adds a channel, which Nest must know before the factory runs. */
-  readonly endpoints?: EndpointOptions;
-  readonly useFactory: (
-    ...injected: never[]
-  ) => Omit<WebhooksOptions, 'endpoints'> | Promise<Omit<WebhooksOptions, 'endpoints'>>;
+/** A factory for the options, what it injects, and what must be known before it runs. */
+export interface WebhooksAsyncOptions
+  extends Pick<ModuleMetadata, 'imports'>, Pick<FactoryProvider, 'inject'>, EarlyOptions {
+  readonly useFactory: (...injected: never[]) => LateOptions | Promise<LateOptions>;
 }
+
+/** What a factory may give. */
+type LateOptions = Omit<WebhooksOptions, keyof EarlyOptions>;
 
 const optionsToken = Symbol('nest-deliveries webhooks options');
 const httpToken = Symbol('nest-deliveries webhooks http');
@@ -52,16 +56,15 @@ export class WebhooksModule implements OnModuleInit, OnApplicationBootstrap, OnA
 
   /** @throws WebhookConfigurationError at start */
   static forRoot(options: WebhooksOptions = {}): DynamicModule {
-    return build([], options?.endpoints, { provide: optionsToken, useFactory: () => checkedOptions(options) });
+    return build([], options ?? {}, { provide: optionsToken, useFactory: () => checkedOptions(options) });
   }
 
   /** @throws WebhookConfigurationError at start */
-  static forRootAsync({ imports, inject, endpoints, useFactory }: WebhooksAsyncOptions): DynamicModule {
-    return build(imports, endpoints, {
+  static forRootAsync({ imports, inject, useFactory, ...early }: WebhooksAsyncOptions): DynamicModule {
+    return build(imports, early, {
       provide: optionsToken,
       inject: inject ?? [],
-      useFactory: async (...injected: never[]) =>
-        checkedOptions(withEndpoints(await useFactory(...injected), endpoints)),
+      useFactory: async (...injected: never[]) => checkedOptions(withEarly(await useFactory(...injected), early)),
     });
   }
 
@@ -84,9 +87,11 @@ export class WebhooksModule implements OnModuleInit, OnApplicationBootstrap, OnA
 
 function build(
   imports: ModuleMetadata['imports'],
-  endpoints: EndpointOptions | undefined,
+  { deliveries, endpoints }: EarlyOptions,
   options: Provider,
 ): DynamicModule {
+  checkDeliveries(deliveries);
+  const ofDeliveries = (each: Type): string => deliveriesToken(each, deliveries);
   const provided = [WebhookOutboxes, WebhookReceivers, WebhookReceipts, WebhookGuard];
   return {
     module: WebhooksModule,
@@ -102,7 +107,7 @@ function build(
       },
       {
         provide: WebhookOutboxes,
-        inject: [RuntimeChannels, DeliveryOperations, optionsToken],
+        inject: [ofDeliveries(RuntimeChannels), ofDeliveries(DeliveryOperations), optionsToken],
         useFactory: (channels: RuntimeChannels, operations: DeliveryOperations, { keyring, http }: WebhooksOptions) =>
           new WebhookOutboxes(channels, operations, keyring, http),
       },
@@ -113,43 +118,49 @@ function build(
       },
       {
         provide: WebhookReceipts,
-        inject: [RuntimeChannels],
+        inject: [ofDeliveries(RuntimeChannels)],
         useFactory: (channels: RuntimeChannels) => new WebhookReceipts(channels),
       },
-      ...(endpoints ? endpointProviders(endpoints) : []),
+      ...(endpoints ? endpointProviders(endpoints, deliveries) : []),
     ],
     exports: endpoints ? [...provided, WebhookEndpoints] : provided,
   };
 }
 
-const endpointProviders = ({ messages }: EndpointOptions): Provider[] => [
-  {
-    provide: EndpointChannel,
-    inject: [RuntimeChannels, DeliveryRecorder, httpToken, optionsToken],
-    useFactory: (
-      channels: RuntimeChannels,
-      recorder: DeliveryRecorder,
-      http: OutboundHttp,
-      { keyring }: WebhooksOptions,
-    ) =>
-      new EndpointChannel(
-        channels,
-        requireKeyring(keyring, 'endpoints'),
-        http,
-        new EndpointHealth(channels, recorder),
-        messages,
-      ),
-  },
-  {
-    provide: WebhookEndpoints,
-    inject: [RuntimeChannels, DeliveryRecorder, DeliveryOperations, EndpointChannel, httpToken, optionsToken],
-    useFactory: (
-      channels: RuntimeChannels,
-      recorder: DeliveryRecorder,
-      operations: DeliveryOperations,
-      channel: EndpointChannel,
-      http: OutboundHttp,
-      { keyring }: WebhooksOptions,
-    ) => new WebhookEndpoints(channels, recorder, operations, channel, requireKeyring(keyring, 'endpoints'), http),
-  },
-];
+function endpointProviders({ messages }: EndpointOptions, deliveries: string | undefined): Provider[] {
+  const channelClass = channelIn(EndpointChannel, deliveries);
+  const [channels, recorder, operations] = [RuntimeChannels, DeliveryRecorder, DeliveryOperations].map((each) =>
+    deliveriesToken(each, deliveries),
+  ) as [string, string, string];
+  return [
+    {
+      provide: channelClass,
+      inject: [channels, recorder, httpToken, optionsToken],
+      useFactory: (
+        runtime: RuntimeChannels,
+        records: DeliveryRecorder,
+        http: OutboundHttp,
+        { keyring }: WebhooksOptions,
+      ) =>
+        new channelClass(
+          runtime,
+          requireKeyring(keyring, 'endpoints'),
+          http,
+          new EndpointHealth(runtime, records),
+          messages,
+        ),
+    },
+    {
+      provide: WebhookEndpoints,
+      inject: [channels, recorder, operations, channelClass, httpToken, optionsToken],
+      useFactory: (
+        runtime: RuntimeChannels,
+        records: DeliveryRecorder,
+        operates: DeliveryOperations,
+        channel: EndpointChannel,
+        http: OutboundHttp,
+        { keyring }: WebhooksOptions,
+      ) => new WebhookEndpoints(runtime, records, operates, channel, requireKeyring(keyring, 'endpoints'), http),
+    },
+  ];
+}

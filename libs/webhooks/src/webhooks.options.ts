@@ -15,6 +15,8 @@ export interface OutboxOptions extends OutboxWorkers {
 
 /** What `WebhooksModule.forRoot` takes. */
 export interface WebhooksOptions {
+  /** Name of the `DeliveriesModule` whose queue it uses. Default: the one without a name. */
+  readonly deliveries?: string;
   /** The storage keys. Without one nothing can be stored: for an application that only receives. Default none. */
   readonly keyring?: WebhookKeyring;
   /** Namespaces that this application works on. Default none; `WebhookOutboxes` opens more while it runs. */
@@ -34,6 +36,7 @@ export interface EndpointOptions {
 
 /** Every option of the module with its default, as the options table in the docs has it. */
 export const webhooksOptionDefaults = {
+  deliveries: 'the one without a name',
   keyring: 'none: for an application that only receives',
   outboxes: 'none',
   endpoints: 'no endpoints',
@@ -61,15 +64,27 @@ export function checkedOptions(options: WebhooksOptions): WebhooksOptions {
   return options;
 }
 
+/** @throws WebhookConfigurationError */
+export function checkDeliveries(name: unknown): void {
+  if (name === undefined || (typeof name === 'string' && name !== '')) return;
+  throw new WebhookConfigurationError(
+    `${subject}: deliveries must be the name of a DeliveriesModule. Leave it out for the one without a name.`,
+  );
+}
+
+/** What must be known before a factory runs: which other parts there are, and what they inject. */
+export type EarlyOptions = Pick<WebhooksOptions, 'deliveries' | 'endpoints'>;
+
 /**
- * What a factory gave, with the endpoints, which stand beside it.
+ * What a factory gave, with what stands beside it.
  * @throws WebhookConfigurationError
  */
-export function withEndpoints(options: WebhooksOptions, endpoints: EndpointOptions | undefined): WebhooksOptions {
+export function withEarly(options: WebhooksOptions, early: EarlyOptions): WebhooksOptions {
   requireKnown(subject, options, Object.keys(webhooksOptionDefaults));
-  if (!('endpoints' in options)) return endpoints === undefined ? options : { ...options, endpoints };
+  const late = (['deliveries', 'endpoints'] as const).find((name) => name in options);
+  if (late === undefined) return { ...options, ...early };
   throw new WebhookConfigurationError(
-    `${subject}: endpoints must be known before the factory of forRootAsync runs. Put it beside useFactory.`,
+    `${subject}: ${late} must be known before the factory of forRootAsync runs. Put it beside useFactory.`,
   );
 }
 

@@ -9,7 +9,7 @@ const never = (): never => {
 
 export const backchannelLogoutTable: OptionTable = {
   of: 'BackchannelLogoutModule',
-  names: backchannelLogoutOptionNames,
+  names: [...backchannelLogoutOptionNames, 'deliveries'],
   errors: [BackchannelLogoutOptionsError],
   enough: { issuer, signingKey: never, clientsOf: never },
   start: (options) => readOptionsOf(BackchannelLogoutModule.forRoot(options as never)),
@@ -24,6 +24,7 @@ export const backchannelLogoutTable: OptionTable = {
         ['https://ada:hunter2@accounts.example', 'got "https://…@accounts.example"'],
       ],
     },
+    deliveries: { takes: ['billing'], sense: ['some text'] },
     signingKey: { takes: [never], required: true, sense: ['a function'] },
     clientsOf: { takes: [never], required: true, sense: ['a function'] },
   },

@@ -195,10 +195,10 @@ export const deliveriesTables: OptionTable[] = [
   },
   {
     of: 'DeliveriesCommandModule',
-    names: ['schema', 'dataSource'],
+    names: ['name', 'schema', 'dataSource'],
     errors: [DeliveriesOptionsError],
     enough: {},
     start: (given) => DeliveriesCommandModule.forRoot(given),
-    rows: { schema: options.rows.schema!, dataSource: options.rows.dataSource! },
+    rows: { name: options.rows.name!, schema: options.rows.schema!, dataSource: options.rows.dataSource! },
   },
 ];

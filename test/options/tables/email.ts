@@ -1,4 +1,11 @@
-import { EmailOptionsError, emailKind, emailOptionDefaults, field, type EmailOptions } from 'nest-deliveries/email';
+import {
+  EmailModule,
+  EmailOptionsError,
+  emailKind,
+  emailOptionDefaults,
+  field,
+  type EmailOptions,
+} from 'nest-deliveries/email';
 import { rootCertificates } from 'node:tls';
 import { resolveEmailOptions } from '../../../libs/email/src/email.options';
 import type { OptionTable } from '../option-table';
@@ -12,7 +19,10 @@ export const emailTables: OptionTable[] = [
     names: Object.keys(emailOptionDefaults),
     errors: [EmailOptionsError],
     enough: { from, kinds: [] },
-    start: (options) => resolveEmailOptions(options as EmailOptions),
+    start: (options) => {
+      EmailModule.forRoot(options as EmailOptions);
+      resolveEmailOptions(options as EmailOptions);
+    },
     rows: {
       url: {
         // An empty variable of the environment is one that is not set.
@@ -35,6 +45,7 @@ export const emailTables: OptionTable[] = [
           [[{ name: 'receipt' }], 'must hold message kinds only'],
         ],
       },
+      deliveries: { takes: ['billing'], sense: ['some text'] },
       templates: { takes: ['templates'], sense: ['some text'] },
       channels: {
         takes: [['email', 'announcement']],

@@ -33,6 +33,7 @@ const options: OptionTable = {
   enough: { keyring },
   start,
   rows: {
+    deliveries: { takes: ['billing'], sense: ['some text'] },
     keyring: { takes: [keyring], secret: true },
     outboxes: {
       takes: [[{ config, signingKey }]],

@@ -52,7 +52,7 @@ export function readOptions(options: BackchannelLogoutOptions): BackchannelLogou
   const unknown = Object.keys(given).find((name) => !names.includes(name));
   if (unknown !== undefined) {
     refuse(
-      `there is no option ${JSON.stringify(unknown)}; the nearest is "${closest(unknown, names)}". Correct the name.`,
+      `there is no option ${JSON.stringify(unknown)}; the nearest is "${closest(unknown, [...names, 'deliveries', 'imports'])}". Correct the name.`,
     );
   }
   const { issuer } = given;
@@ -67,6 +67,14 @@ export function readOptions(options: BackchannelLogoutOptions): BackchannelLogou
     refuse(`${name} must be a function; got ${typeOf(given[name])}. Its comment says what it returns.`);
   }
   return options;
+}
+
+/** @throws BackchannelLogoutOptionsError */
+export function checkDeliveries(name: unknown): string | undefined {
+  if (name === undefined || (typeof name === 'string' && name !== '')) return name;
+  return refuse(
+    `deliveries must be the name of a DeliveriesModule; got ${typeOf(name)}. Leave it out for the one without a name.`,
+  );
 }
 
 /** OpenID Connect Discovery 1.0, section 3: https, no query, no fragment. */

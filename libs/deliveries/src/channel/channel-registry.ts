@@ -8,7 +8,7 @@ import {
 } from '../channel-settings';
 import { milliseconds } from '../delivery/duration';
 import { ChannelDefinitionError, DeliveriesOptionsError, UnknownChannelError } from '../errors';
-import { moduleNameToken, requireOneOfAName } from '../module-name';
+import { adminPathToken, moduleNameToken, requireOneOfAName, requirePathsApart } from '../module-name';
 import { duration, refuseUnknown, shown } from '../option-rules';
 import type { ResolvedOptions } from '../resolved-options';
 import { channelOptionsOf, type ChannelHandler, type DeliveryChannelOptions } from './channel.decorator';
@@ -45,7 +45,7 @@ export class ChannelRegistry {
    * Finds the channels and checks them: once, however often it is called.
    * @throws ChannelDefinitionError that names the class
    * @throws DeliveriesOptionsError for settings out of range, for a channel that is configured but does not exist, or for two modules
-   *   of one name
+   *   of one name, or with routes in one place
    */
   discover(): void {
     if (this.discovered) return;
@@ -55,6 +55,8 @@ export class ChannelRegistry {
       .filter(({ token }) => token === moduleNameToken)
       .map(({ instance }) => instance as string | undefined);
     requireOneOfAName(modules, this.options.name);
+    const paths = providers.filter(({ token }) => token === adminPathToken).map(({ instance }) => instance as string);
+    requirePathsApart(paths);
     for (const wrapper of providers) {
       const target = channelClassOf(wrapper);
       if (!target || this.byClass.has(target) || !this.isOurs(target, modules)) continue;

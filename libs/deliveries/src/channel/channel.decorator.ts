@@ -1,4 +1,4 @@
-import { SetMetadata } from '@nestjs/common';
+import { SetMetadata, type Type } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { Attempt, Delivery, DeliveryEvent } from '../delivery/delivery';
 import type { DeliveryDraft } from '../delivery/draft';
@@ -98,6 +98,19 @@ export const DeliveryChannel = (options: DeliveryChannelOptions): ClassDecorator
   // Not Injectable() as well: it would take back the scope that an @Injectable({ scope }) beside this decorator declared.
   // `?? {}`: plain JavaScript that forgets the options is told so at start, instead of never being found.
   SetMetadata(metadataKey, options ?? {});
+
+/**
+ * The same channel in a `DeliveriesModule` that has a name, for a library that leaves it to the application where its channel
+ * belongs: a class of its own, since what a decorator says of a class holds for every application of the process.
+ * @param module undefined: the module without a name, and the class itself
+ */
+export function channelIn<C extends Type<object>>(channelClass: C, module: string | undefined): C {
+  if (module === undefined) return channelClass;
+  const moved = class extends (channelClass as Type<object>) {};
+  Object.defineProperty(moved, 'name', { value: channelClass.name });
+  DeliveryChannel({ ...channelOptionsOf(channelClass)!, module })(moved);
+  return moved as C;
+}
 
 /** What `@DeliveryChannel` was given on this very class, not on one that it extends. */
 export const channelOptionsOf = (target: object): DeliveryChannelOptions | undefined =>

@@ -2,10 +2,11 @@ import { Module, type DynamicModule, type InjectionToken } from '@nestjs/common'
 import { defaultSchema, quoteSchema } from 'nest-deliveries/migrations';
 import { DataSource } from 'typeorm';
 import { DeliveriesOptionsError } from '../errors';
+import { checkModuleName } from '../module-name';
 import { refuseUnknown, requireToken } from '../option-rules';
 import { CancelCommand } from './cancel.command';
 import { CleanUpCommand } from './clean-up.command';
-import { commandDataSourceToken, commandSchemaToken } from './command-tokens';
+import { commandDataSourceToken, commandModuleToken, commandSchemaToken } from './command-tokens';
 import { ListCommand } from './list.command';
 import { MigrateCommand } from './migrate.command';
 import { PauseCommand, ResumeCommand } from './pause.command';
@@ -15,6 +16,8 @@ import { StatsCommand } from './stats.command';
 
 /** What `DeliveriesCommandModule.forRoot` takes: as for `DeliveriesModule`. */
 export interface DeliveriesCommandOptions {
+  /** Name of the `DeliveriesModule`. Default: the one without a name. */
+  readonly name?: string;
   /** PostgreSQL schema of the tables. Default `deliveries`. */
   readonly schema?: string;
   /** Injection token of the TypeORM `DataSource`. Default: the class `DataSource`. */
@@ -30,17 +33,19 @@ export interface DeliveriesCommandOptions {
 export class DeliveriesCommandModule {
   /** @throws DeliveriesOptionsError for an option that is unknown, or a schema name that would need quoting */
   static forRoot(options: DeliveriesCommandOptions = {}): DynamicModule {
-    refuseUnknown('DeliveriesCommandModule', options, ['schema', 'dataSource']);
-    const { schema = defaultSchema, dataSource = DataSource } = options;
+    refuseUnknown('DeliveriesCommandModule', options, ['name', 'schema', 'dataSource']);
+    const { name, schema = defaultSchema, dataSource = DataSource } = options;
+    checkModuleName(name);
     requireToken('DeliveriesCommandModule', 'dataSource', dataSource);
     try {
       quoteSchema(schema);
     } catch (error) {
-      throw new DeliveriesOptionsError(`DeliveriesCommandModule: ${(error as Error).message}. Choose such a name.`);
+      throw new DeliveriesOptionsError(`DeliveriesCommandModule: ${(error as Error).message}`);
     }
     return {
       module: DeliveriesCommandModule,
       providers: [
+        { provide: commandModuleToken, useValue: name },
         { provide: commandSchemaToken, useValue: schema },
         { provide: commandDataSourceToken, useExisting: dataSource },
         ListCommand,

@@ -4,9 +4,10 @@ import { CommandRunner } from 'nest-commander';
 import type { DataSource } from 'typeorm';
 import { DeliveryCleaner } from '../clean-up/delivery-cleaner';
 import { requireCurrentSchema } from '../database/schema';
-import { InvalidRequestError } from '../errors';
+import { DatabaseUnreachableError, InvalidRequestError } from '../errors';
+import { deliveriesToken } from '../module-name';
 import { DeliveryOperations } from '../operate/delivery-operations';
-import { commandDataSourceToken, commandSchemaToken } from './command-tokens';
+import { commandDataSourceToken, commandModuleToken, commandSchemaToken } from './command-tokens';
 import { exitAfterUsage, reasonOf, reportFailure } from './exit';
 
 /** How long one answer of the database may take, in ms. Its own time limit for a read is 3 s; one that is frozen keeps none. */
@@ -58,7 +59,7 @@ export abstract class OperationsCommand extends CommandRunner {
   protected async answer<T>(answer: Promise<T>, patience = answerPatience): Promise<T> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
-      const error = new Error(`PostgreSQL did not answer within ${patience / 1_000} s.`);
+      const error = new DatabaseUnreachableError(`PostgreSQL did not answer within ${patience / 1_000} s.`);
       timer = setTimeout(() => reject(error), patience);
     });
     return Promise.race([answer, late]).finally(() => clearTimeout(timer));
@@ -71,7 +72,7 @@ export abstract class OperationsCommand extends CommandRunner {
       // With `manualInitialization` a command line asks for the database only when a command needs it.
       if (!dataSource.isInitialized) {
         await dataSource.initialize().catch((error: unknown) => {
-          throw new Error(`PostgreSQL cannot be reached: ${reasonOf(error)}`, { cause: error });
+          throw new DatabaseUnreachableError(`PostgreSQL cannot be reached: ${reasonOf(error)}`, { cause: error });
         });
       }
       await requireCurrentSchema(dataSource, schema);
@@ -79,9 +80,10 @@ export abstract class OperationsCommand extends CommandRunner {
     await this.answer(connected());
   }
 
-  private find<T>(type: Type<T> | (abstract new (...args: never[]) => T)): T {
+  private find<T>(type: Type<T>): T {
+    const name = this.modules.get<string | undefined>(commandModuleToken, { strict: false });
     try {
-      return this.modules.get<T>(type, { strict: false });
+      return this.modules.get<T>(deliveriesToken(type, name), { strict: false });
     } catch {
       throw new InvalidRequestError(
         this.command.name(),

@@ -1,3 +1,4 @@
+import type { Type } from '@nestjs/common';
 import type {
   BulkCount,
   BulkReport,
@@ -13,7 +14,7 @@ import type { WebhookKeyring } from '../seal/keyring';
 import { checkBody } from '../sign/json-bytes';
 import { messageIdOf } from '../sign/names';
 import { checkKinds, checkSchemes, checkTenant, requireId } from './check-endpoint';
-import { EndpointChannel, type TenantMessage } from './endpoint.channel';
+import type { EndpointChannel, TenantMessage } from './endpoint.channel';
 import { endpointOf, openContent, sealContent, type EndpointRow, type WebhookEndpoint } from './endpoint-row';
 import {
   liveSecrets,
@@ -57,6 +58,8 @@ const pageSize = 100;
  */
 export class WebhookEndpoints {
   private readonly store: EndpointStore;
+  /** That of the `DeliveriesModule` it belongs to. */
+  private readonly channelClass: Type<EndpointChannel>;
 
   constructor(
     private readonly channels: RuntimeChannels,
@@ -67,6 +70,7 @@ export class WebhookEndpoints {
     private readonly http: OutboundHttp,
   ) {
     this.store = new EndpointStore(channels);
+    this.channelClass = channel.constructor as Type<EndpointChannel>;
   }
 
   /**
@@ -173,7 +177,7 @@ export class WebhookEndpoints {
     checkTenant(message.tenant);
     const { manager } = this.channels.connectionOf(tx);
     const drafts = await this.channel.drafts(manager, message);
-    const recorded = await this.recorder.enqueue(tx, EndpointChannel, drafts);
+    const recorded = await this.recorder.enqueue(tx, this.channelClass, drafts);
     return recorded.map(({ id }) => messageIdOf(id));
   }
 
@@ -186,7 +190,7 @@ export class WebhookEndpoints {
     const bytes = checkBody(body);
     return this.store.change(tenant, id, async (row, tx) => {
       if (row.status === 'disabled') throw new WebhookStateError(`Endpoint ${id} is disabled. Enable it first.`);
-      const recorded = await this.recorder.enqueue(tx, EndpointChannel, this.channel.draft(row, testKind, bytes));
+      const recorded = await this.recorder.enqueue(tx, this.channelClass, this.channel.draft(row, testKind, bytes));
       return messageIdOf(recorded.id);
     });
   }

@@ -6,6 +6,7 @@ import {
   type ModuleMetadata,
   type Type,
 } from '@nestjs/common';
+import { adminPathToken } from '../../module-name';
 import { resolveAdminOptions, type AdminOptions, type ResolvedAdminOptions } from './admin-options';
 import { DeliveriesAdminController } from './api/admin.controller';
 import { ApiTags } from './api/open-api';
@@ -31,7 +32,10 @@ export function adminParts(
       ...(resolved.api ? [guardedController(resolved, module)] : []),
       ...(resolved.dashboard ? [dashboardController(resolved)] : []),
     ],
-    providers: [{ provide: Operators, useValue: new Operators(resolved) }],
+    providers: [
+      { provide: Operators, useValue: new Operators(resolved) },
+      { provide: adminPathToken, useValue: resolved.path },
+    ],
   };
 }
 
