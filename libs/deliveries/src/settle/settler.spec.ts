@@ -1,7 +1,8 @@
 import { Logger } from '@nestjs/common';
 import type { WorkerDatabase } from '../database/worker-database';
 import type { Settlement } from './decide-settlement';
-import { Settler, type OutcomeToWrite, type Settled, type SettleRow } from './settler';
+import type { OutcomeToWrite, SettleRow } from './settle-statement';
+import { Settler, type Settled } from './settler';
 import type { HookedWrite } from './write-with-hook';
 
 // What PostgreSQL answers here is told by the test: the moments that matter last for microseconds on a real one. What becomes of the
