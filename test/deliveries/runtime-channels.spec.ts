@@ -122,7 +122,8 @@ it('by hand: one that is to be retried, and one that is cancelled while it is be
   const held: boolean[] = [];
   const post = new Post(async (attempt) => {
     held.push(await attempt.isHeld());
-    if (attempt.number === 1) return retry('503');
+    // Of a backoff with full jitter nobody knows whether it is over.
+    if (attempt.number === 1) return retry('503', { retryAfter: 3_600_000 });
     sending.open();
     await cancelled.passed;
     held.push(await attempt.isHeld());

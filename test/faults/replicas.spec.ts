@@ -128,23 +128,13 @@ it('at SIGTERM stores the outcomes of sends in flight, gives a claim just commit
 
 /** A delivery whose claim is committed while the reply to it is frozen. */
 async function recordAndClaim(): Promise<string> {
-  let isFrozen = false;
-  const freeze = (): void => {
-    isFrozen = false;
-    void line!.freezeReplyTo('deliveries_claim').then(() => (isFrozen = true));
-  };
-  freeze();
+  // A worker that asks whether something waits has no claim under way that could take it unseen.
+  await line!.freezeReplyTo('deliveries_waiting');
   const [id] = await recordFor(database, [{}]);
-  await until('its claim is committed', async () => {
-    const wasFrozen = isFrozen;
-    if ((await rowOf(database, id!)).claim_token !== null) return true;
-    // The reply of a claim whose snapshot came before the insert: the next one is held as well.
-    if (wasFrozen) {
-      freeze();
-      line!.thaw();
-    }
-    return false;
-  });
+  const frozen = line!.freezeReplyTo('deliveries_claim');
+  line!.thaw();
+  await frozen;
+  await until('its claim is committed', async () => (await rowOf(database, id!)).claim_token !== null);
   return id!;
 }
 
