@@ -196,6 +196,22 @@ describe('retry', () => {
       await expect(app.operations.retry(id, { actor: nobody })).rejects.toThrow(InvalidRequestError);
       await expect(app.operations.cancel(id, { actor: nobody })).rejects.toThrow(/^actor must/);
     }
+    // As plain JavaScript calls it.
+    const nothing = undefined as never;
+    const calls = [
+      () => app.operations.retry(id, nothing),
+      () => app.operations.cancel(id, nothing),
+      () => app.operations.retryMatching({ channel: 'mail' }, nothing),
+      () => app.operations.cancelMatching({ channel: 'mail' }, nothing),
+      () => app.operations.retryMatching(nothing, { actor: 'ada' }),
+      () => app.operations.countMatching('retry', nothing),
+      () => app.operations.pause({ channel: 'mail' }, nothing),
+      () => app.operations.pause(nothing, { actor: 'ada' }),
+      () => app.operations.resume({ channel: 'mail' }, nothing),
+      () => app.operations.list(null as never),
+      () => app.dataSource.transaction((tx) => app.operations.purge(tx, channel.type, nothing)),
+    ];
+    for (const call of calls) await expect(Promise.resolve().then(call)).rejects.toThrow(InvalidRequestError);
     expect(await rowOf(database, id)).toMatchObject({ status: 'failed' });
   });
 });

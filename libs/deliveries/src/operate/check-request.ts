@@ -8,6 +8,8 @@ export const isUuid = (value: unknown): value is string => typeof value === 'str
 
 /** @throws InvalidRequestError that names the nearest key that is known */
 export function refuseUnknownKeys(given: object, known: readonly string[]): void {
+  if (typeof given !== 'object' || given === null)
+    throw new InvalidRequestError('what is asked for', 'must be an object');
   const unknown = Object.keys(given).find((key) => !known.includes(key));
   if (unknown === undefined) return;
   if (known.length === 0) throw new InvalidRequestError(unknown, 'is not known here');
@@ -59,7 +61,8 @@ export function instantIn(text: string): Date | undefined {
 }
 
 /** @throws InvalidRequestError */
-export function checkActor(actor: unknown): string {
+export function actorOf(options: { readonly actor: string }): string {
+  const { actor } = Object(options) as { actor?: unknown };
   const rule = 'must say who does this, in 1 to 200 characters';
   if (typeof actor !== 'string' || actor.length < 1 || actor.length > 200) throw new InvalidRequestError('actor', rule);
   return checkText(actor, 'actor');

@@ -198,7 +198,7 @@ export class DeliveryOperations {
   ): Promise<number> {
     const runner = connectionOf(tx, this.dataSource);
     const { name } = this.channels.of(channelClass);
-    const values = [name, recipientJson(options.recipient)];
+    const values = [name, recipientJson((Object(options) as { recipient?: unknown }).recipient)];
     const [row] = (await runner.query(this.purgeText, values)) as [{ erased: number; ordered: number }];
     if (row.ordered > 0) throw new OrderedPurgeError(name, row.ordered);
     return row.erased;

@@ -4,7 +4,7 @@ import type { ChannelRegistry } from '../channel/channel-registry';
 import type { DeliveryStatus } from '../delivery/status';
 import { DeliveryNotFoundError, DeliveryStateError, RequestTimeoutError } from '../errors';
 import { cancelSql } from './cancel.sql';
-import { checkActor, isUuid, optionalFlag } from './check-request';
+import { actorOf, isUuid, optionalFlag } from './check-request';
 import { detailOf, type DeliveryDetail, type DetailRow } from './delivery-view';
 import type { Reader } from './reader';
 import { retrySql } from './retry.sql';
@@ -49,7 +49,7 @@ export class OneDelivery {
   }
 
   async retry(id: string, options: { actor: string; restartAgeBehind?: boolean }): Promise<RetriedDelivery> {
-    const actor = checkActor(options.actor);
+    const actor = actorOf(options);
     const behind = optionalFlag(options.restartAgeBehind, 'restartAgeBehind');
     const values = [id, actor, uuidv7(), revivable(this.channels), behind];
     // There may be a million behind it.
@@ -62,7 +62,7 @@ export class OneDelivery {
   }
 
   async cancel(id: string, options: { actor: string }): Promise<CancelledDelivery> {
-    const actor = checkActor(options.actor);
+    const actor = actorOf(options);
     const channels = this.channels.all();
     const row = await this.change<CancelRow>(id, this.cancelText, [
       id,

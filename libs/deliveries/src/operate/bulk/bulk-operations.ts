@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { ChannelRegistry } from '../../channel/channel-registry';
 import { InvalidRequestError } from '../../errors';
 import {
-  checkActor,
+  actorOf,
   checkLimit,
   optionalDuration,
   optionalFlag,
@@ -58,7 +58,7 @@ export class BulkOperations {
 
   async retry(conditions: DeliveryConditions, options: BulkRetryOptions): Promise<BulkReport> {
     refuseUnknownKeys(options, [...allOptions, 'spreadOver', 'restartAgeBehind']);
-    const actor = checkActor(options.actor);
+    const actor = actorOf(options);
     const spread = optionalDuration(options.spreadOver, 'spreadOver') ?? 0;
     if (spread > 86_400_000) throw new InvalidRequestError('spreadOver', 'must be 24 hours at most');
     const behind = optionalFlag(options.restartAgeBehind, 'restartAgeBehind');
@@ -81,7 +81,7 @@ export class BulkOperations {
 
   async cancel(conditions: DeliveryConditions, options: BulkOptions): Promise<BulkReport> {
     refuseUnknownKeys(options, allOptions);
-    const actor = checkActor(options.actor);
+    const actor = actorOf(options);
     const channels = this.channels.all();
     const change: Change = (ids, asOf) =>
       this.change(this.cancelText, [

@@ -3,7 +3,7 @@ import type { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import type { ChannelRegistry } from '../../channel/channel-registry';
 import { InvalidRequestError } from '../../errors';
-import { checkActor, optionalInstant, optionalText, refuseUnknownKeys } from '../check-request';
+import { actorOf, optionalInstant, optionalText, refuseUnknownKeys } from '../check-request';
 import type { Reader } from '../reader';
 import type { PauseTarget, PauseView } from './pause-view';
 import { hasDeliveriesSql, pauseSql, pausesSql, resumeSql } from './pauses.sql';
@@ -39,7 +39,7 @@ export class Pauses {
 
   async pause(target: PauseTarget, options: { actor: string; until?: Date }): Promise<PauseView> {
     const { channel, lane } = checkTarget(target);
-    const actor = checkActor(options.actor);
+    const actor = actorOf(options);
     const until = optionalInstant(options.until, 'until');
     if (until !== null && until.getTime() <= Date.now()) throw new InvalidRequestError('until', 'must lie ahead');
     await this.requireChannel(channel);
@@ -49,7 +49,7 @@ export class Pauses {
 
   async resume(target: PauseTarget, options: { actor: string }): Promise<PauseView[]> {
     const { channel, lane } = checkTarget(target);
-    const actor = checkActor(options.actor);
+    const actor = actorOf(options);
     const rows = await this.change(this.texts.resume, [channel, lane, actor, uuidv7()]);
     this.onDue(channel);
     return rows.map(viewOf);
