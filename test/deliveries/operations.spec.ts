@@ -198,7 +198,7 @@ describe('retry', () => {
     }
     // As plain JavaScript calls it.
     const nothing = undefined as never;
-    const calls = [
+    const calls: (() => Promise<unknown>)[] = [
       () => app.operations.retry(id, nothing),
       () => app.operations.cancel(id, nothing),
       () => app.operations.retryMatching({ channel: 'mail' }, nothing),
@@ -211,7 +211,7 @@ describe('retry', () => {
       () => app.operations.list(null as never),
       () => app.dataSource.transaction((tx) => app.operations.purge(tx, channel.type, nothing)),
     ];
-    for (const call of calls) await expect(Promise.resolve().then(call)).rejects.toThrow(InvalidRequestError);
+    for (const call of calls) await expect((async () => call())()).rejects.toThrow(InvalidRequestError);
     expect(await rowOf(database, id)).toMatchObject({ status: 'failed' });
   });
 });
