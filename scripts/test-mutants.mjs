@@ -45,7 +45,7 @@ process.exitCode = complaints.length === 0 && mutants.length > 0 ? 0 : 1;
 /** A copy of the tree, with a server of its own: each run of Jest makes its template database anew. */
 async function openLane() {
   const folder = await mkdtemp(join(tmpdir(), 'nest-deliveries-mutants-'));
-  const left = new Set(['node_modules', 'dist', '.git', '.data'].map((name) => join(root, name)));
+  const left = new Set(['node_modules', 'dist', '.git', '.data', 'coverage'].map((name) => join(root, name)));
   await cp(root, folder, {
     recursive: true,
     filter: (from) => !left.has(from) && !relative(root, from).includes(`${sep}node_modules`),
