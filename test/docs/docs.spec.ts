@@ -166,20 +166,28 @@ test('the README’s application delivers, and ends in order', async () => {
   const child = spawnTs('test/docs/readme/main.ts', { env });
   const ended = endOf(child);
   try {
-    await until('it has failed once', async () => {
-      const rows = await database.query<{ found: boolean }>(
-        `SELECT to_regclass('deliveries.deliveries') IS NOT NULL AS found`,
-      );
-      if (!rows[0]!.found) return false;
-      const moved = await database.query(
-        `UPDATE deliveries.deliveries SET due_at = clock_timestamp() WHERE last_error = '503' RETURNING id`,
-      );
-      return moved.length === 1;
-    });
-    await until('it has arrived', async () => {
-      const rows = await database.query(`SELECT FROM deliveries.deliveries WHERE status = 'succeeded'`);
-      return rows.length === 1;
-    });
+    await until(
+      'it has failed once',
+      async () => {
+        const rows = await database.query<{ found: boolean }>(
+          `SELECT to_regclass('deliveries.deliveries') IS NOT NULL AS found`,
+        );
+        if (!rows[0]!.found) return false;
+        const moved = await database.query(
+          `UPDATE deliveries.deliveries SET due_at = clock_timestamp() WHERE last_error = '503' RETURNING id`,
+        );
+        return moved.length === 1;
+      },
+      60_000,
+    );
+    await until(
+      'it has arrived',
+      async () => {
+        const rows = await database.query(`SELECT FROM deliveries.deliveries WHERE status = 'succeeded'`);
+        return rows.length === 1;
+      },
+      60_000,
+    );
     const dashboard = `http://127.0.0.1:${port}/admin/deliveries`;
     const withPassword = (password: string) => ({ authorization: `Basic ${btoa(`ada:${password}`)}` });
     expect((await fetch(dashboard, { headers: withPassword('') })).status).toBe(401);
@@ -198,7 +206,7 @@ test('the README’s application delivers, and ends in order', async () => {
     crm.close();
     await database.drop();
   }
-});
+}, 150_000);
 
 test('the test of the page on testing is run by a runner of its own, and passes', async () => {
   const database = await createTestDatabase({ empty: true });
@@ -208,7 +216,7 @@ test('the test of the page on testing is run by a runner of its own, and passes'
   expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^(#|ℹ) fail 0$/m) as string });
   // Three of its own, and the contract but for the secrets, of which the channel has none.
   expect(stdout).toMatch(new RegExp(`^(#|ℹ) pass ${3 + Object.keys(contractRules).length - 1}$`, 'm'));
-});
+}, 60_000);
 
 test('CI runs the test command that stands on the README’s first screen, and nothing else', () => {
   const firstScreen = read('README.md').split('\n').slice(0, 40).join('\n');
