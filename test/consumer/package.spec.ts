@@ -30,7 +30,7 @@ describe('the tarball', () => {
       ['said to people', /^(README|CHANGELOG)\.md$|^LICENSE$|^docs\/(generated\/|observability\/)?[a-z-]+\.md$/i],
       ['said to npm', /^package\.json$/],
       ['libraries', /^build\/libs\/[a-z-]+\/src\/(?!.*\.spec\.)[a-z0-9./-]+(\.js|\.d\.ts)$/],
-      ['migrations', /^build\/migrations\/(index|(deliveries|webhooks)\/[a-z0-9-]+)(\.js|\.d\.ts)$/],
+      ['migrations', /^build\/migrations\/(index|errors|(deliveries|webhooks)\/[a-z0-9-]+)(\.js|\.d\.ts)$/],
       [
         'dashboard',
         /^templates\/dashboard\/(layout|pages\/[a-z]+|parts\/[a-z]+)\.hbs$|^templates\/dashboard\/assets\/[a-z]+\.(css|js|svg)$/,
