@@ -108,6 +108,11 @@ describe('what the compiled code imports', () => {
     expect([...used].toSorted()).toEqual(Object.keys({ ...dependencies, ...peerDependencies }).toSorted());
   });
 
+  test('is loaded by require(): Jest refuses import() in CommonJS unless Node has --experimental-vm-modules', () => {
+    const importing = /\bimport\(['"]/;
+    expect(scripts().filter((path) => importing.test(readFileSync(join(tarball.source, path), 'utf8')))).toEqual([]);
+  });
+
   test('what an application may do without is asked for by its own door alone', () => {
     const optional = Object.keys(peerDependenciesMeta);
     const rooms: Record<string, string[]> = {};

@@ -54,7 +54,7 @@ export const observeProviders: Provider[] = [
       WakeUps,
       optionsToken,
     ],
-    useFactory: async (
+    useFactory: (
       channels: ChannelRegistry,
       tally: AttemptTally,
       observer: AttemptObserver,
@@ -65,7 +65,7 @@ export const observeProviders: Provider[] = [
       { metrics, cleanUpInterval }: ResolvedOptions,
     ) =>
       new DeliveriesMetrics(
-        await registryOf(metrics),
+        registryOf(metrics),
         metrics ? (metrics.prefix ?? '') : '',
         {
           channels: () => namesOf(channels),

@@ -1,5 +1,5 @@
 import type { OnApplicationBootstrap, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
-import type { Registry } from 'prom-client';
+import type * as PromClient from 'prom-client';
 import { DeliveriesOptionsError } from '../../errors';
 import type { QueueCounter } from '../queue-counter';
 import { metricDefinitions } from './definitions';
@@ -11,7 +11,7 @@ export interface MetricsOptions {
   /** Put before every metric's name, as it is: `'shop_'` makes `shop_deliveries_pending`. Default: nothing. */
   readonly prefix?: string;
   /** prom-client registry that gets the metrics. Default: prom-client's own, which PrometheusModule serves. */
-  readonly registry?: Registry;
+  readonly registry?: PromClient.Registry;
 }
 
 /** Shows what this application's deliveries do in a prom-client registry, from its start until it is closed. */
@@ -20,7 +20,7 @@ export class DeliveriesMetrics implements OnModuleInit, OnApplicationBootstrap, 
 
   /** @param registry undefined when metrics are off */
   constructor(
-    readonly registry: Registry | undefined,
+    readonly registry: PromClient.Registry | undefined,
     private readonly prefix: string,
     private readonly source: MetricsSource,
     private readonly counter: QueueCounter,
@@ -59,11 +59,12 @@ export class DeliveriesMetrics implements OnModuleInit, OnApplicationBootstrap, 
  * @param options undefined for the default: prom-client's own registry if prom-client is installed
  * @throws DeliveriesOptionsError when metrics were asked for and prom-client is not there
  */
-export async function registryOf(options: MetricsOptions | false | undefined): Promise<Registry | undefined> {
+export function registryOf(options: MetricsOptions | false | undefined): PromClient.Registry | undefined {
   if (options === false) return undefined;
   if (options?.registry) return options.registry;
   try {
-    return (await import('prom-client')).register;
+    // Not import(): Jest refuses it in compiled code, unless Node runs with --experimental-vm-modules.
+    return (require('prom-client') as typeof PromClient).register;
   } catch (error) {
     if (!isMissing(error)) throw error;
     if (options === undefined) return undefined;
@@ -75,5 +76,4 @@ export async function registryOf(options: MetricsOptions | false | undefined): P
 
 /** prom-client itself, and not something that it needs in turn. */
 const isMissing = (error: unknown): boolean =>
-  /^(ERR_)?MODULE_NOT_FOUND$/.test(String((error as { code?: unknown }).code)) &&
-  /'prom-client'/.test((error as Error).message);
+  (error as { code?: unknown }).code === 'MODULE_NOT_FOUND' && /'prom-client'/.test((error as Error).message);
