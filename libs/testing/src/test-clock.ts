@@ -12,15 +12,11 @@ interface TimeColumns {
  * PostgreSQL and of timers stay as they are. Tables of the host are not touched.
  */
 export class TestClock {
-  private readonly schema: string;
-
   /** @param quotedSchema of the queue’s tables */
   constructor(
     private readonly dataSource: DataSource,
     private readonly quotedSchema: string,
-  ) {
-    this.schema = quotedSchema.slice(1, -1);
-  }
+  ) {}
 
   /**
    * @param by milliseconds, or a string such as `'1h'`
@@ -51,14 +47,18 @@ export class TestClock {
     return next?.ms == null ? undefined : Math.max(1, next.ms);
   }
 
-  /** Of every table of the schema, so that those of libraries beside the queue are moved along. */
+  /**
+   * Of every table of the schema, so that those of libraries beside the queue are moved along. The catalogue answers in a tenth of the
+   * time of information_schema's views, and a drain asks with each step.
+   */
   private async timeColumns(): Promise<TimeColumns[]> {
     return this.dataSource.query<TimeColumns[]>(
-      `SELECT c.table_name AS "table", array_agg(c.column_name::text) AS columns
-         FROM information_schema.columns c JOIN information_schema.tables t USING (table_schema, table_name)
-        WHERE c.table_schema = $1 AND t.table_type = 'BASE TABLE' AND c.data_type = 'timestamp with time zone'
-        GROUP BY c.table_name ORDER BY c.table_name`,
-      [this.schema],
+      `SELECT t.relname AS "table", array_agg(c.attname::text) AS columns
+         FROM pg_class t JOIN pg_attribute c ON c.attrelid = t.oid
+        WHERE t.relnamespace = to_regnamespace($1) AND t.relkind = 'r'
+          AND c.atttypid = 'timestamptz'::regtype AND NOT c.attisdropped
+        GROUP BY t.relname ORDER BY t.relname`,
+      [this.quotedSchema],
     );
   }
 }
