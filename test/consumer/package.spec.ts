@@ -36,6 +36,7 @@ describe('the tarball', () => {
         /^templates\/dashboard\/(layout|pages\/[a-z]+|parts\/[a-z]+)\.hbs$|^templates\/dashboard\/assets\/[a-z]+\.(css|js|svg)$/,
       ],
       ['parts of emails', /^templates\/email\/parts\/[a-z]+\.(html|text)\.hbs$/],
+      ['shown by pages', /^docs\/performance\/[a-z-]+\.svg$/],
       ['to import into Grafana and Prometheus', /^docs\/observability\/(alert-rules\.yml|grafana-dashboard\.json)$/],
     ];
     const groupsOf = (path: string): string[] => groups.filter(([, rule]) => rule.test(path)).map(([name]) => name);
