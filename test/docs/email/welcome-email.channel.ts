@@ -1,7 +1,7 @@
 import { DeliveryChannel, skipped, type Delivery, type DeliveryEvent } from 'nest-deliveries';
 import { email, emailAddress, emailChannel, EmailChannel, EmailSender } from 'nest-deliveries/email';
 import { DataSource } from 'typeorm';
-import { Account } from '../readme/account.entity';
+import { Account } from './account.entity';
 import { welcome } from './message-kinds';
 
 interface Welcome {
