@@ -44,6 +44,7 @@ module.exports = {
   // Read by scripts/coverage.mjs.
   coverageReporters: ['json'],
   reporters: ['default', '<rootDir>/test/support/slowest-files.cjs'],
-  testTimeout: 20_000,
+  // In ms: of a test that waits twice for what comes late on a busy machine.
+  testTimeout: 45_000,
   maxWorkers: 2,
 };

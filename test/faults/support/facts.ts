@@ -1,10 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Waits until something is so and gives what it was; fails with its name when it is not in time. */
+/**
+ * Waits until something is so and gives what it was; fails with its name when it is not in time.
+ * @param within in ms: far more than it takes, since only a test that fails waits for so long
+ */
 export async function until<T>(
   what: string,
   fact: () => T | Promise<T>,
-  within = 10_000,
+  within = 20_000,
 ): Promise<Exclude<T, false | undefined | null | 0>> {
   const deadline = performance.now() + within;
   for (;;) {
