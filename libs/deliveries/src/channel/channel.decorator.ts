@@ -77,7 +77,7 @@ export interface ChannelHandler<Payload = unknown, Recipient = unknown, Event ex
    * Sends one delivery, outside any transaction. Pass `attempt.signal` on to whatever does the work. May run more than
    * once for one delivery, always with the same `delivery.id`.
    *
-   * @returns the outcome; a thrown exception is a retry with its class's name as the kind
+   * @returns the outcome; a thrown exception is a retry with its class's name as the kind, or the platform's code if `fetch` failed
    */
   send(delivery: Delivery<Payload, Recipient>, attempt: Attempt): Promise<Outcome>;
 

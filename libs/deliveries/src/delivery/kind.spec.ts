@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { failed, retry, skipped } from './outcome';
 import { kindOfThrown, writableKind } from './kind';
 
@@ -18,6 +20,20 @@ test('a thrown value gives its class’s name and nothing that it says', () => {
   expect(kindOfThrown(undefined)).toBe('undefined');
   expect(kindOfThrown(new (class extends Error {})('secret'))).toBe('unnamed_error');
   expect(kindOfThrown(Object.assign(new Error('secret'), { constructor: undefined }))).toBe('unnamed_error');
+});
+
+test('a fetch that fails gives the platform’s code, and nothing else that is thrown gives one', async () => {
+  const closed = createServer().listen(0, '127.0.0.1');
+  await once(closed, 'listening');
+  const { port } = closed.address() as AddressInfo;
+  closed.close();
+  await once(closed, 'close');
+  const refused: unknown = await fetch(`http://127.0.0.1:${port}/`).catch((error: unknown) => error);
+  expect(kindOfThrown(refused)).toBe('ECONNREFUSED');
+  const answer = Object.assign(new Error('no'), { code: 'SECRET' });
+  expect(kindOfThrown(new TypeError('no', { cause: answer }))).toBe('TypeError');
+  expect(kindOfThrown(new TypeError('fetch failed', { cause: { code: 'SECRET' } }))).toBe('TypeError');
+  expect(kindOfThrown(new TypeError('fetch failed', { cause: new Error('no') }))).toBe('TypeError');
 });
 
 test('outcomes take status codes as numbers, and no text', () => {
