@@ -194,6 +194,12 @@ test('the README’s application delivers, and ends in order', async () => {
     expect((await fetch(dashboard, { headers: withPassword('') })).status).toBe(401);
     const page = await fetch(dashboard, { headers: withPassword(env.OPERATORS_PASSWORD) });
     expect(await page.text()).toContain('welcome');
+    const paused = await fetch(`${dashboard}/api/pause`, {
+      method: 'POST',
+      headers: { ...withPassword(env.OPERATORS_PASSWORD), 'content-type': 'application/json' },
+      body: JSON.stringify({ channel: 'welcome' }),
+    });
+    expect([paused.status, await paused.text()]).toEqual([200, expect.stringContaining('ada')]);
     child.kill('SIGTERM');
     expect(await ended).toMatchObject({ code: 0, stderr: '' });
     const [account] = await database.query<{ id: string }>(`SELECT id FROM account WHERE handle = 'ada'`);
