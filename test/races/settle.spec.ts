@@ -1,5 +1,6 @@
 import { type CountedOutcome, failed, type Outcome, retry, skipped, succeeded } from 'nest-deliveries';
 import { Client } from 'pg';
+import { settleSuccessesSql } from '../../libs/deliveries/src/settle/settle.sql';
 import { captureLog } from '../faults/support/captured-log';
 import { enqueue, enqueueOne } from '../faults/support/enqueue';
 import { gate, until } from '../faults/support/facts';
@@ -490,4 +491,33 @@ it('never sends what a frozen reply to a claim brings after the lease: it gives 
   });
   // Not an attempt, and not a crash.
   expect(await rowOf(database, left!)).toMatchObject({ attempts: 1, crashes: 0 });
+});
+
+it('settles no plain success whose row gets another token between the snapshot and the lock', async () => {
+  const { channel } = gatedChannel();
+  const app = await start(database.url, [channel.type], { run: [] });
+  const [taken, kept] = await enqueue(app, channel, [{}, {}]);
+  await database.query(
+    `UPDATE deliveries.deliveries SET claim_token = gen_random_uuid(), attempts = 1, lease_expires_at = clock_timestamp() + interval '1 hour'`,
+  );
+  const tokens = [(await rowOf(database, taken!)).claim_token, (await rowOf(database, kept!)).claim_token];
+  // The statement itself, but for a wait in the place where its snapshot is taken and its rows are not looked up yet.
+  const plain = settleSuccessesSql('"deliveries"');
+  const waiting = plain.replace('SELECT * FROM unnest(', 'SELECT o.* FROM pg_advisory_xact_lock(43), unnest(');
+  expect(waiting).not.toBe(plain);
+  other = new Client({ connectionString: database.url });
+  await other.connect();
+  await database.query('SELECT pg_advisory_lock(43)');
+  const settling = other.query<{ id: string }>(waiting, [[taken, kept], tokens]);
+  await until('it waits', async () => {
+    const [row] = await database.query<{ count: number }>(
+      `SELECT count(*)::integer AS count FROM pg_locks 
+        WHERE locktype = 'advisory' AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+    );
+    return row!.count === 1;
+  });
+  await database.query('UPDATE deliveries.deliveries SET claim_token = gen_random_uuid() WHERE id = $1', [taken]);
+  await database.query('SELECT pg_advisory_unlock(43)');
+  expect((await settling).rows).toEqual([{ id: kept }]);
+  expect(await rowOf(database, taken!)).toMatchObject({ status: 'pending' });
 });

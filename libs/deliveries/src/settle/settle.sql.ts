@@ -99,8 +99,8 @@ SELECT CASE (SELECT count(*) FROM ${schema}.deliveries d WHERE d.id = o.id AND d
 
 /**
  * The same for a batch of plain successes, which most batches are: nothing to write beside the row, and no key to go on with.
- * A third cheaper. Answers with the ids of those that it settled; of the others the statement above knows more. No id may be in the
- * batch twice.
+ * Cheaper for it. Answers with the ids of those that it settled; of the others the statement above knows more. No id may
+ * be in the batch twice.
  *
  * The fence is where the row is locked, and nobody can change the token of a locked row.
  *
