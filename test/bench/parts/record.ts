@@ -10,7 +10,10 @@ export const recordPart = queuePart(
   "what recording adds to a caller's transaction",
   (run) => {
     const scenario = (settings: Omit<Record, 'kind'>): Record => ({ kind: 'record', ...settings });
-    const transactions = run.quick ? 3_000 : 15_000;
+    // As many as the goals were measured with. Over 3,000, ours reaches three quarters of this rate, as its code is still being
+    // compiled, and graphile-worker a fifth more than this: it slows down as it goes on.
+    const transactions = run.quick ? 10_000 : 15_000;
+    const ofSixteen = run.quick ? 3_000 : 15_000;
     const thousands = run.quick ? 60 : 200;
     const ours = (settings: Omit<Record, 'kind'>) => each(['ours'], { scenario: scenario(settings) }).ours!;
     return [
@@ -20,7 +23,7 @@ export const recordPart = queuePart(
         contenders: each(['ours', 'pg-boss', 'graphile-worker', 'plain INSERT'], {
           scenario: scenario({ clients: 8, transactions, deliveries: 1 }),
         }),
-        rounds: run.rounds(7, 9),
+        rounds: run.rounds(5, 9),
       },
       {
         what: calls,
@@ -33,12 +36,12 @@ export const recordPart = queuePart(
         units,
         contenders: {
           'plain INSERT': {
-            ...ours({ clients: 16, transactions, deliveries: 1 }),
+            ...ours({ clients: 16, transactions: ofSixteen, deliveries: 1 }),
             contender: 'plain INSERT',
           },
-          ours: ours({ clients: 16, transactions, deliveries: 1 }),
-          'ours, ordered': ours({ clients: 16, transactions, deliveries: 1, keys: 'own' }),
-          'ours, ordered, one key': ours({ clients: 16, transactions, deliveries: 1, keys: 'one' }),
+          ours: ours({ clients: 16, transactions: ofSixteen, deliveries: 1 }),
+          'ours, ordered': ours({ clients: 16, transactions: ofSixteen, deliveries: 1, keys: 'own' }),
+          'ours, ordered, one key': ours({ clients: 16, transactions: ofSixteen, deliveries: 1, keys: 'one' }),
         },
         rounds: run.rounds(1, 3),
       },
