@@ -23,7 +23,7 @@ export const recordPart = queuePart(
         contenders: each(['ours', 'pg-boss', 'graphile-worker', 'plain INSERT'], {
           scenario: scenario({ clients: 8, transactions, deliveries: 1 }),
         }),
-        rounds: run.rounds(5, 9),
+        rounds: run.rounds(3, 9),
       },
       {
         what: calls,
