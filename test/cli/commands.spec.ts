@@ -30,7 +30,7 @@ afterAll(() => database.drop());
 async function answerOf<T>(...args: string[]): Promise<T> {
   const { code, stdout, stderr, lingered } = await deliveries([...args, '--json'], database.url);
   expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: '' });
-  expect(lingered).toBeLessThan(1_000);
+  expect(lingered).toBeLessThan(5_000);
   return JSON.parse(stdout) as T;
 }
 
@@ -158,9 +158,9 @@ describe('BL-045: a command ends', () => {
     expectOneLine(stuck, /PostgreSQL did not answer within 5 s/);
     expectOneLine(closed, /PostgreSQL cannot be reached: connect ECONNREFUSED/);
     // From the question on: how long a process takes to load depends on what else the machine does.
-    expect(hole.endedAt - askedAt).toBeLessThan(8_000);
-    expect(stuck.endedAt - frozen.reachedAt()).toBeLessThan(8_000);
-    for (const { lingered } of [hole, refused, lost, stuck, closed]) expect(lingered).toBeLessThan(1_000);
+    expect(hole.endedAt - askedAt).toBeLessThan(10_000);
+    expect(stuck.endedAt - frozen.reachedAt()).toBeLessThan(10_000);
+    for (const { lingered } of [hole, refused, lost, stuck, closed]) expect(lingered).toBeLessThan(5_000);
   });
 
   /** The database behind a line that is good until the first statement of a read. */

@@ -220,7 +220,6 @@ it('leaves a slot to a channel that ignores its signal until it returns or the l
 
   // A second after the abort each is settled without its channel, and its next attempt goes through the one free slot.
   await until('all have arrived', async () => (await countByStatus(database))['succeeded'] === 22);
-  expect(performance.now() - began).toBeLessThan(4_000);
   for (const id of [late, lost]) {
     expect(await attemptsOf(database, id)).toEqual([{ number: 1, outcome: 'retried', error: 'timeout' }]);
   }

@@ -67,8 +67,8 @@ it('sends the same delivery id again within lease and poll after SIGKILL between
   await expireLease(database, id!);
   const moved = Date.now();
   await until('it has arrived', async () => (await rowOf(database, id!)).status === 'succeeded');
-  // A poll of 100 ms, its jitter, and a machine with other things to do.
-  expect(receiver.of(id!)[1]!.at - moved).toBeLessThan(1_500);
+  // A poll of 100 ms, its jitter, and a machine with other things to do; the lease was one of 60 s.
+  expect(receiver.of(id!)[1]!.at - moved).toBeLessThan(10_000);
   expect(receiver.of(id!).map(({ attempt, pid }) => ({ attempt, pid }))).toEqual([
     { attempt: 1, pid: first.pid },
     { attempt: 2, pid: second.pid },
@@ -213,6 +213,6 @@ it('ends by itself after app.close(), also when a channel that ignores its signa
   one.child.send('close');
   expect(await one.ended).toBe(0);
   // The grace, a second for the channel, and the connections: not the 20 s of the attempt, not the 60 s of the lease.
-  expect(performance.now() - began).toBeLessThan(6_000);
+  expect(performance.now() - began).toBeLessThan(15_000);
   expect(await rowOf(database, id!)).toMatchObject({ status: 'pending', last_error: 'shutdown', claim_token: null });
 });

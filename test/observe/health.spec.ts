@@ -134,7 +134,7 @@ it('is down while PostgreSQL cannot be reached, asks one question at a time, and
   const before = line.connections();
   const began = performance.now();
   const answers = await Promise.all(Array.from({ length: 50 }, readiness));
-  expect(performance.now() - began).toBeLessThan(2_000);
+  expect(performance.now() - began).toBeLessThan(6_000);
   for (const answer of answers) {
     expect(answer).toMatchObject({ status: 'down', database: 'no answer within 300 ms' });
   }

@@ -9,8 +9,8 @@ import { startReceiver, type Accepted, type Receiver, type ReceiverOptions } fro
 
 const TOTAL = 600;
 const CONNECT = 300;
-/** What an attempt may take on top of its time. */
-const SLACK = 500;
+/** What an attempt may take on top of its time: as long as a busy machine needs, since no receiver here ends by itself. */
+const SLACK = 5_000;
 const HEAD = 'HTTP/1.1 200 OK\r\n';
 
 describe('whatever a receiver does, an attempt ends in time, with the right result and a closed socket', () => {

@@ -82,7 +82,7 @@ describe('connections that are kept', () => {
     await client({ idleTimeout: 50 }).post(target.origin);
     const start = performance.now();
     await target.accepted[0]?.closed;
-    expect(performance.now() - start).toBeLessThan(1000);
+    expect(performance.now() - start).toBeLessThan(3_000);
   });
 
   it('are not used past their age', async () => {

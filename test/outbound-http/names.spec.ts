@@ -72,11 +72,11 @@ describe('names', () => {
     const target = await receiver();
     const slow = (): Promise<readonly string[]> => new Promise(() => undefined);
     const http = client({ resolver: scriptedResolver({ [NAME]: [GOOD], 'slow.example.test': slow }) });
-    const limits = { timeout: 1500, resolveTimeout: 30, connectTimeout: 1000 };
+    const limits = { timeout: 15_000, resolveTimeout: 30, connectTimeout: 10_000 };
     const start = performance.now();
     const late = await http.post(`https://slow.example.test:${target.port}/`, limits);
     expect(late).toEqual({ type: 'timedOut', phase: 'resolve' });
-    expect(performance.now() - start).toBeLessThan(1000);
+    expect(performance.now() - start).toBeLessThan(9_000);
     const beforeConnect = async (): Promise<boolean> => {
       // Longer than the limit of the look-up, which is over by then.
       await new Promise((resolve) => setTimeout(resolve, 60));
@@ -180,11 +180,12 @@ describe('names', () => {
   it('leave the connect time what the resolver took of it', async () => {
     const hole = await startBlackHole('127.0.0.3');
     cleanUps.push(() => hole.close());
-    const slow = async () => await new Promise<string[]>((resolve) => setTimeout(resolve, 400, ['127.0.0.3']));
-    const http = client({ resolver: slow, connectTimeout: 600 });
+    const slow = async () => await new Promise<string[]>((resolve) => setTimeout(resolve, 1_500, ['127.0.0.3']));
+    const http = client({ resolver: slow, connectTimeout: 2_000, timeout: 10_000 });
     const start = performance.now();
     expect(await http.post(`https://${NAME}:${hole.port}/`)).toEqual({ type: 'timedOut', phase: 'connect' });
-    expect(performance.now() - start).toBeLessThan(950);
+    // All of it again would make three and a half.
+    expect(performance.now() - start).toBeLessThan(3_400);
   });
 
   it('may answer an IPv4-mapped address, which is the IPv4 address wherever connections are compared', async () => {
@@ -213,13 +214,12 @@ describe('names', () => {
   describe('with several addresses', () => {
     it('reach the last where the others refuse, at once', async () => {
       const target = await receiver();
-      const http = client({
-        resolver: scriptedResolver({ [NAME]: ['127.0.0.2', '127.0.0.3', '127.0.0.4', '127.0.0.5', GOOD] }),
-      });
+      const others = Array.from({ length: 15 }, (_, n) => `127.0.0.${n + 2}`);
+      const http = client({ allow: ['127.0.0.0/27'], resolver: scriptedResolver({ [NAME]: [...others, GOOD] }) });
       const start = performance.now();
       expect(await http.post(`https://${NAME}:${target.port}/`)).toMatchObject({ status: 200 });
-      // Waiting a quarter of a second beside each would take one in all.
-      expect(performance.now() - start).toBeLessThan(900);
+      // Waiting a quarter of a second beside each would take nearly four.
+      expect(performance.now() - start).toBeLessThan(3_500);
     });
 
     it('reach the second where the first never answers', async () => {
@@ -227,9 +227,8 @@ describe('names', () => {
       cleanUps.push(() => hole.close());
       const target = await receiver(GOOD, hole.port);
       const http = client({ resolver: scriptedResolver({ [NAME]: ['127.0.0.2', GOOD] }) });
-      const start = performance.now();
+      // Waiting for the first to its end would be the end of the connect time.
       expect(await http.post(`https://${NAME}:${target.port}/`)).toMatchObject({ status: 200 });
-      expect(performance.now() - start).toBeLessThan(1000);
     });
 
     it('reach IPv4 on a host without IPv6, although IPv6 comes first', async () => {
@@ -301,7 +300,7 @@ describe('names', () => {
       const cancel = jest.spyOn(Resolver.prototype, 'cancel');
       const start = performance.now();
       expect(await resolver(NAME)).toEqual(['192.0.2.1']);
-      expect(performance.now() - start).toBeLessThan(1000);
+      expect(performance.now() - start).toBeLessThan(4_000);
       expect(cancel).toHaveBeenCalled();
     });
 

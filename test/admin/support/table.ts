@@ -1,5 +1,6 @@
 import type { DeliveriesOptions } from 'nest-deliveries';
 import type { TestDatabase } from '../../support/test-database';
+import { vacuum } from '../../support/vacuum';
 
 /** Nobody sends, cleans up or listens: what is in the tables is what the test put there. */
 export const quiet = { run: [], cleanUpInterval: false, listen: false } as const satisfies DeliveriesOptions;
@@ -57,6 +58,6 @@ export async function fillTable(database: TestDatabase): Promise<void> {
      SELECT gen_random_uuid(), 'delivery_retried', '{}', 'ops ' || n % 2000, gen_random_uuid(), true, clock_timestamp() - n * interval '1 s'
        FROM generate_series(1, 12000) n`,
   );
-  await database.query('VACUUM (ANALYZE) deliveries.deliveries');
+  await vacuum(database);
   await database.query('ANALYZE deliveries.events');
 }
