@@ -262,11 +262,7 @@ it('goes on beside workers, clean-up and other operators without a deadlock, and
     one.cleaner.runOnce(),
     two.cleaner.runOnce(),
   ]);
-  await until(
-    'nothing is pending',
-    async () => (await countOf(database, 'deliveries', "status = 'pending'")) === 0,
-    15_000,
-  );
+  await until('nothing is pending', async () => (await countOf(database, 'deliveries', "status = 'pending'")) === 0);
   const changed = (reports.slice(0, 3) as BulkReport[][]).flat().reduce((sum, report) => sum + report.changed, 0);
   expect(await countOf(database, 'events', 'audit')).toBe(changed);
   // Whoever was retried a second time had been sent, and had failed, in between.

@@ -23,7 +23,7 @@ describe('BL-058: a redirect is an answer, not an instruction', () => {
     canaryPort = await listen(canary);
     const ca = await createTestCa();
     target = await startReceiver(({ socket }) => socket.write(answer), { tls: await ca.issue({ hosts: [NAME] }) });
-    http = new OutboundHttp({ resolver, allow: ['127.0.0.1/32'], testMode: { ca: ca.certificate }, timeout: 2000 });
+    http = new OutboundHttp({ resolver, allow: ['127.0.0.1/32'], testMode: { ca: ca.certificate }, timeout: 10_000 });
   });
 
   afterAll(() => {

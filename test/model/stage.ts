@@ -4,7 +4,7 @@ import { Violation } from './violation';
 import type { World } from './world';
 
 /** A step that does not end in this many ms hangs. */
-export const patience = 10_000;
+export const patience = 20_000;
 
 /** What all steps of a history share. */
 export class Stage {

@@ -17,7 +17,7 @@ describe('connections that are kept', () => {
   }
 
   function client(keepAlive: OutboundHttpOptions['keepAlive'] = {}): OutboundHttp {
-    const http = new OutboundHttp({ testMode: true, timeout: 2000, keepAlive });
+    const http = new OutboundHttp({ testMode: true, timeout: 10_000, keepAlive });
     cleanUps.push(() => http.close());
     return http;
   }

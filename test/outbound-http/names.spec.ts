@@ -32,7 +32,7 @@ describe('names', () => {
     const http = new OutboundHttp({
       testMode: { ca: ca.certificate },
       allow: ['127.0.0.0/29', 'fd00:dead::/32'],
-      timeout: 2000,
+      timeout: 10_000,
       ...options,
     });
     cleanUps.push(() => http.close());

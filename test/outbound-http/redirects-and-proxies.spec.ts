@@ -14,7 +14,7 @@ describe('a request goes to the destination and nowhere else', () => {
   let target: Receiver | undefined;
 
   beforeAll(async () => {
-    http = new OutboundHttp({ testMode: true, timeout: 2000 });
+    http = new OutboundHttp({ testMode: true, timeout: 10_000 });
     canary = createServer((socket) => {
       strays++;
       socket.destroy();
@@ -76,7 +76,7 @@ describe('a request goes to the destination and nowhere else', () => {
         // What NODE_USE_ENV_PROXY does at the start of newer versions of Node.
         const agent = new EnvHttpProxyAgent();
         setGlobalDispatcher(agent);
-        const fresh = new OutboundHttp({ testMode: true, timeout: 2000 });
+        const fresh = new OutboundHttp({ testMode: true, timeout: 10_000 });
         try {
           expect(await fresh.post(url)).toMatchObject({ type: 'responded', status: 200 });
           expect((await fresh.post('https://127.0.0.1:1/')).type).toBe('unreachable');

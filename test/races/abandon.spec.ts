@@ -308,11 +308,7 @@ it('is no part of a deadlock: recorders with opposite keys, bulk retry, cancels,
     repeat(clean(app.cleaner)),
     repeat(clean(second.cleaner)),
   ];
-  await until(
-    'a good deal has happened',
-    async () => abandoned >= 20 && (await countOf(database, 'events')) > 150,
-    15_000,
-  );
+  await until('a good deal has happened', async () => abandoned >= 20 && (await countOf(database, 'events')) > 150);
   over.open();
   await Promise.all(work);
   await Promise.all([app.close(), second.close()]);

@@ -23,7 +23,7 @@ export class TestBrowser {
   /** A browser of its own for an operator: own cookies, own tabs. */
   async context(options: BrowserContextOptions = {}): Promise<BrowserContext> {
     const context = await this.browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
-    context.setDefaultTimeout(8_000);
+    context.setDefaultTimeout(20_000);
     return context;
   }
 
