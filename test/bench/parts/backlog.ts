@@ -24,7 +24,7 @@ export const backlogPart = queuePart(
         '100,000 failed': beside({ what: 'failed', count: 100_000 }),
         '1,000 failed heads': beside({ what: 'stuck', count: 1_000 }),
       },
-      rounds: run.rounds(5, 5),
+      rounds: run.rounds(4, 5),
     },
   ],
   (of) => ({
