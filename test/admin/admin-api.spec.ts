@@ -327,7 +327,10 @@ describe.each([
     const second = await ask(`${base}/deliveries?status=failed&limit=20&after=${first.body.next}`);
     expect(second.body).toMatchObject({ searchedTo: null });
     expect([second.body.deliveries.length, 'next' in second.body]).toEqual([15, false]);
-    const since = new Date(Date.now() - 10_500).toISOString();
+    const [tenth] = await database.query<{ created_at: Date }>(
+      'SELECT created_at FROM deliveries.deliveries ORDER BY created_at DESC OFFSET 9 LIMIT 1',
+    );
+    const since = new Date(tenth!.created_at.getTime() - 500).toISOString();
     expect((await ask(`${base}/count?createdAfter=${since}`)).body).toEqual({ count: 10, capped: false });
     const count = await ask(`${base}/count?operation=cancel&channel=mail`);
     expect(count.body).toEqual({ count: 25, capped: false, asOf: expect.any(String) });
@@ -348,6 +351,8 @@ describe.each([
     expect((await ask(`${base}/pauses`)).body).toEqual([paused.body]);
     expect((await ask(`${base}/resume`, post({ channel: 'mail', lane: 'l' }))).body).toEqual([paused.body]);
     expect((await ask(`${base}/pauses`)).body).toEqual([]);
+    const { since: from, until: to } = (await ask(`${base}/pause`, post({ channel: 'mail', for: '1.5h' }))).body;
+    expect(Date.parse(to) - Date.parse(from)).toBe(5_400_000);
   });
 });
 

@@ -214,10 +214,24 @@ describe('pause and resume', () => {
       ['channel', { channel: 'mial' }, { actor }],
       ['lane', { channel: 'mail', lane: '' }, { actor }],
       ['until', { channel: 'mail' }, { actor, until: new Date(0) }],
+      ['for', { channel: 'mail' }, { actor, until: soon, for: '1h' }],
+      ['for', { channel: 'mail' }, { actor, for: 0 }],
+      ['for', { channel: 'mail' }, { actor, for: '3651d' }],
+      ['for', { channel: 'mail' }, { actor, for: 'ever' }],
       ['actor', { channel: 'mail' }, {}],
     ] as const) {
       await expect(app.operations.pause(target as never, options as never)).rejects.toMatchObject({ path });
     }
+    expect(await app.operations.pauses()).toEqual([]);
+
+    // By the database's clock, wherever the one of this process stands.
+    const clock = jest.spyOn(Date, 'now').mockReturnValue(soon.getTime() + 3_600_000);
+    const forAnHour = await app.operations.pause({ channel: 'mail' }, { actor, for: '1h' });
+    expect(forAnHour.until!.getTime() - forAnHour.since.getTime()).toBe(3_600_000);
+    expect(await app.operations.pause({ channel: 'mail', lane: 'l' }, { actor, until: soon })).toMatchObject({
+      until: soon,
+    });
+    clock.mockRestore();
   });
 });
 

@@ -97,7 +97,9 @@ export class RecorderSteps {
 
   async endSavepoint({ do: what, pick }: Do<'release'>): Promise<void> {
     const session = this.choose(pick, (each) => this.recorders.of(each)!.savepoints.length > 0);
-    if (session !== undefined) await this.endLastSavepoint(session, what);
+    if (session === undefined) return;
+    if (what === 'release' || this.recorders.mayRollBackToSavepoint(session))
+      await this.endLastSavepoint(session, what);
   }
 
   private async endLastSavepoint(session: number, what: Do<'release'>['do']): Promise<void> {

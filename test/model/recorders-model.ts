@@ -6,13 +6,22 @@ interface Recorded {
   depth: number;
 }
 
+/** An ordering key that a transaction holds. */
+interface Hold {
+  /** How many savepoints were open when it was taken, less those that were released since. */
+  depth: number;
+  /** The same of the last time: a step that wants a key of its own transaction takes it again. */
+  lastDepth: number;
+  /** A savepoint in which it was taken, first or again, was released. */
+  outlived: boolean;
+}
+
 /** An open transaction of a recorder as the model knows it. */
 interface Transaction {
   readonly how: 'plain' | 'recorder';
   readonly savepoints: ('raw' | 'nested')[];
   readonly recorded: Recorded[];
-  /** The ordering keys that it holds, with the depth at which it took each. */
-  readonly holds: Map<string, number>;
+  readonly holds: Map<string, Hold>;
   waiting:
     { readonly step: 'record' | 'commit'; remaining: string[]; readonly record: Recorded | undefined } | undefined;
 }
@@ -26,8 +35,9 @@ export const lockOf = ({ channel, key }: Pick<NewDelivery, 'channel' | 'key'>): 
  * The recorders' transactions and the ordering keys that they hold, in plain TypeScript: who waits for whom, and what a
  * commit makes visible.
  *
- * Two rules keep the schedule the history's alone: a step that would end in a deadlock is not taken, and of several
- * that would wait for the same key only the first is, since PostgreSQL does not say which of them goes on.
+ * Three rules keep the schedule the history's alone: a step that would end in a deadlock is not taken; of several that would
+ * wait for the same key only the first is, since PostgreSQL does not say which of them goes on; and a savepoint is not rolled
+ * back where PostgreSQL does not say when a wait ends ({@link mayRollBackToSavepoint}).
  */
 export class RecordersModel {
   private readonly open = new Map<number, Transaction>();
@@ -118,7 +128,10 @@ export class RecordersModel {
       const [key] = waiting.remaining as [string];
       const holder = this.holderOf(key);
       if (holder !== undefined && holder !== session) return 'waits';
-      if (holder === undefined) transaction.holds.set(key, transaction.savepoints.length);
+      const depth = transaction.savepoints.length;
+      const hold = transaction.holds.get(key);
+      if (hold) hold.lastDepth = depth;
+      else transaction.holds.set(key, { depth, lastDepth: depth, outlived: false });
       waiting.remaining = waiting.remaining.slice(1);
     }
     transaction.waiting = undefined;
@@ -144,7 +157,21 @@ export class RecordersModel {
     transaction.savepoints.pop();
     const depth = transaction.savepoints.length;
     for (const each of transaction.recorded) each.depth = Math.min(each.depth, depth);
-    for (const [key, taken] of transaction.holds) transaction.holds.set(key, Math.min(taken, depth));
+    for (const hold of transaction.holds.values()) {
+      if (hold.lastDepth > depth) hold.outlived = true;
+      hold.depth = Math.min(hold.depth, depth);
+      hold.lastDepth = Math.min(hold.lastDepth, depth);
+    }
+  }
+
+  /**
+   * False when somebody waits for a key that was taken in a savepoint inside this one, which was released. Its release wakes the
+   * waiter, who then waits for the end of the whole transaction, or finds the outer savepoint rolled back already: that is a race.
+   */
+  mayRollBackToSavepoint(session: number): boolean {
+    const { savepoints, holds } = this.open.get(session)!;
+    const wanted = new Set(this.sessions().map((other) => this.open.get(other)!.waiting?.remaining[0]));
+    return [...holds].every(([key, { depth, outlived }]) => depth < savepoints.length || !outlived || !wanted.has(key));
   }
 
   rollBackToSavepoint(session: number): void {
@@ -153,7 +180,7 @@ export class RecordersModel {
     transaction.savepoints.pop();
     const kept = transaction.recorded.filter((each) => each.depth < depth);
     transaction.recorded.splice(0, transaction.recorded.length, ...kept);
-    for (const [key, taken] of transaction.holds) if (taken >= depth) transaction.holds.delete(key);
+    for (const [key, hold] of transaction.holds) if (hold.depth >= depth) transaction.holds.delete(key);
   }
 
   /**

@@ -106,10 +106,10 @@ it('times sends, and how late they began, in cumulated buckets', async () => {
   const samples = await samplesOf(registry);
   expect(samples).toMatchObject({
     'deliveries_send_duration_seconds_bucket{le="0.05",channel="mail"}': 0,
-    'deliveries_send_duration_seconds_bucket{le="1",channel="mail"}': 1,
+    'deliveries_send_duration_seconds_bucket{le="30",channel="mail"}': 1,
     'deliveries_send_duration_seconds_bucket{le="3600",channel="mail"}': 1,
     'deliveries_time_to_send_seconds_bucket{le="10",channel="mail"}': 0,
-    'deliveries_time_to_send_seconds_bucket{le="30",channel="mail"}': 1,
+    'deliveries_time_to_send_seconds_bucket{le="60",channel="mail"}': 1,
   });
   expect(samples['deliveries_send_duration_seconds_sum{channel="mail"}']).toBeGreaterThan(0.05);
   expect(samples['deliveries_time_to_send_seconds_sum{channel="mail"}']).toBeGreaterThan(20);

@@ -56,7 +56,7 @@ export type {
   Throughput,
   ThroughputOptions,
 } from './operate/overview/overview-view';
-export type { PauseTarget, PauseView } from './operate/pauses/pause-view';
+export type { PauseOptions, PauseTarget, PauseView } from './operate/pauses/pause-view';
 export type { AuditEvent, AuditFilter, AuditPage } from './operate/audit/audit-view';
 export type {
   AttemptView,

@@ -23,12 +23,9 @@ export class PauseCommand extends OperationsCommand {
   }
 
   protected async perform(given: string[], options: Record<string, unknown>): Promise<void> {
-    const until = endOf(options);
+    const end = endOf(options);
     const operations = await this.operations();
-    const actor = actorOf(options);
-    const paused = await this.answer(
-      operations.pause(targetOf(given, options), until === undefined ? { actor } : { actor, until }),
-    );
+    const paused = await this.answer(operations.pause(targetOf(given, options), { actor: actorOf(options), ...end }));
     if (options.json) printJson(paused);
     else print(`Paused until ${paused.until?.toISOString() ?? 'it is resumed'}.\n`);
   }
@@ -50,13 +47,13 @@ export class ResumeCommand extends OperationsCommand {
   }
 }
 
-function endOf(options: Record<string, unknown>): Date | undefined {
+function endOf(options: Record<string, unknown>): { until?: Date; for?: number } {
   if (options.until !== undefined) {
     if (options.for !== undefined) throw new InvalidRequestError('for', 'and --until exclude each other');
-    return instantOf('until', options.until);
+    return { until: instantOf('until', options.until) };
   }
-  if (options.for === undefined) return undefined;
+  if (options.for === undefined) return {};
   const ms = milliseconds(options.for);
-  if (ms !== undefined && ms > 0 && ms <= 3_650 * 86_400_000) return new Date(Date.now() + ms);
+  if (ms !== undefined && ms > 0) return { for: ms };
   throw new InvalidRequestError('for', 'must be a duration such as 90s, 30m, 1h or 7d');
 }

@@ -22,7 +22,7 @@ import { DeliveryFinder, type DeliveryFilter } from './match/delivery-finder';
 import { OneDelivery, revivable, type CancelledDelivery, type RetriedDelivery } from './one-delivery';
 import type { QueueStats, Throughput, ThroughputOptions } from './overview/overview-view';
 import { Overview } from './overview/overview';
-import type { PauseTarget, PauseView } from './pauses/pause-view';
+import type { PauseOptions, PauseTarget, PauseView } from './pauses/pause-view';
 import { Pauses } from './pauses/pauses';
 import { purgeSql } from './purge.sql';
 import { Reader } from './reader';
@@ -158,10 +158,10 @@ export class DeliveryOperations {
    * Workers of every process leave a channel, or a lane of it, alone: what is being sent goes on, nothing more is claimed. A
    * second pause of the same replaces the first.
    *
-   * @param options.until when it goes on by itself; default: when somebody resumes it
+   * @param options.until when it goes on by itself, or with `for` after how long; default: when somebody resumes it
    * @throws InvalidRequestError
    */
-  pause(target: PauseTarget, options: { actor: string; until?: Date }): Promise<PauseView> {
+  pause(target: PauseTarget, options: PauseOptions): Promise<PauseView> {
     return this.noticed(this.held.pause(target, options));
   }
 

@@ -69,10 +69,7 @@ export class DashboardActions {
       throw new InvalidRequestError('for', `must be one of ${Object.keys(pauseLengths).join(', ')}`);
     }
     const ms = pauseLengths[length]!;
-    await this.operations.pause(targetOf(form), {
-      actor,
-      ...(ms === null ? {} : { until: new Date(Date.now() + ms) }),
-    });
+    await this.operations.pause(targetOf(form), ms === null ? { actor } : { actor, for: ms });
     return { goTo: 'overview?done=paused' };
   }
 

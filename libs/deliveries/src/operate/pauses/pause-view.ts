@@ -1,3 +1,5 @@
+import type { Duration } from '../../delivery/duration';
+
 /** A channel, or one of its lanes, that workers leave alone. */
 export interface PauseView {
   readonly channel: string;
@@ -10,6 +12,15 @@ export interface PauseView {
   readonly since: Date;
   /** Null: until somebody resumes it. */
   readonly until: Date | null;
+}
+
+/** Who pauses, and when it goes on by itself: by default when somebody resumes it. */
+export interface PauseOptions {
+  readonly actor: string;
+  /** An instant that lies ahead. */
+  readonly until?: Date;
+  /** After this long, up to ten years, by the database's clock. Not together with `until`. */
+  readonly for?: Duration;
 }
 
 /** What to pause or to resume. */

@@ -7,20 +7,26 @@ SELECT p.channel, p.lane, p.reason, p.actor, p.since, p.until
  LIMIT 1000`;
 
 /**
- * Pauses a channel or a lane in the name of an operator, in the place of an operator's pause before it.
+ * Pauses a channel or a lane in the name of an operator, in the place of an operator's pause before it; nothing, and no row, when
+ * its end is over already.
  *
- * $1 channel · $2 lane, empty for the whole channel · $3 actor · $4 until, null for ever · $5 id for the event
+ * $1 channel · $2 lane, empty for the whole channel · $3 actor · $4 until · $5 for how long, in ms; both null for ever · $6 id for
+ * the event
  */
 export const pauseSql = (schema: string): string => `
-WITH paused AS (
+WITH clock AS MATERIALIZED (
+  SELECT clock_timestamp() AS now
+), span AS (
+  SELECT now AS since, coalesce($4::timestamptz, now + $5::float8 * interval '1 ms') AS until FROM clock
+), paused AS (
   INSERT INTO ${schema}.delivery_pauses (channel, lane, reason, actor, since, until)
-  VALUES ($1, $2, 'operator', $3, clock_timestamp(), $4)
+  SELECT $1, $2, 'operator', $3, since, until FROM span WHERE until IS NULL OR until > since
   ON CONFLICT (channel, lane, reason)
   DO UPDATE SET actor = EXCLUDED.actor, since = EXCLUDED.since, until = EXCLUDED.until
   RETURNING *
 ), remembered AS (
   INSERT INTO ${schema}.events (id, type, payload, actor, audit, occurred_at)
-  SELECT $5, 'channel_paused', jsonb_build_object('channel', channel, 'lane', nullif(lane, ''), 'until', until), actor, true, since
+  SELECT $6, 'channel_paused', jsonb_build_object('channel', channel, 'lane', nullif(lane, ''), 'until', until), actor, true, since
     FROM paused
 )
 SELECT channel, lane, reason, actor, since, until FROM paused`;

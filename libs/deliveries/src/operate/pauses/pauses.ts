@@ -3,10 +3,12 @@ import type { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import type { ChannelRegistry } from '../../channel/channel-registry';
 import { InvalidRequestError } from '../../errors';
-import { actorOf, optionalInstant, optionalText, refuseUnknownKeys } from '../check-request';
+import { actorOf, optionalDuration, optionalInstant, optionalText, refuseUnknownKeys } from '../check-request';
 import type { Reader } from '../reader';
-import type { PauseTarget, PauseView } from './pause-view';
+import type { PauseOptions, PauseTarget, PauseView } from './pause-view';
 import { hasDeliveriesSql, pauseSql, pausesSql, resumeSql } from './pauses.sql';
+
+const mostMs = 3_650 * 86_400_000;
 
 interface PauseRow extends Omit<PauseView, 'lane'> {
   readonly lane: string;
@@ -37,14 +39,14 @@ export class Pauses {
     return (await this.reader.rows<PauseRow>(this.texts.pauses)).map(viewOf);
   }
 
-  async pause(target: PauseTarget, options: { actor: string; until?: Date }): Promise<PauseView> {
+  async pause(target: PauseTarget, options: PauseOptions): Promise<PauseView> {
     const { channel, lane } = checkTarget(target);
     const actor = actorOf(options);
-    const until = optionalInstant(options.until, 'until');
-    if (until !== null && until.getTime() <= Date.now()) throw new InvalidRequestError('until', 'must lie ahead');
+    const { until, length } = endOf(options);
     await this.requireChannel(channel);
-    const [row] = await this.change(this.texts.pause, [channel, lane, actor, until, uuidv7()]);
-    return viewOf(row!);
+    const [row] = await this.change(this.texts.pause, [channel, lane, actor, until, length, uuidv7()]);
+    if (!row) throw new InvalidRequestError('until', 'must lie ahead');
+    return viewOf(row);
   }
 
   async resume(target: PauseTarget, options: { actor: string }): Promise<PauseView[]> {
@@ -68,6 +70,16 @@ export class Pauses {
     const nearest = known.length > 0 ? `; the nearest is "${closest(channel, known)}"` : '';
     throw new InvalidRequestError('channel', `must be a channel of this application, or have deliveries${nearest}`);
   }
+}
+
+function endOf(options: PauseOptions): { until: Date | null; length: number | null } {
+  const until = optionalInstant(options.until, 'until');
+  const length = optionalDuration(options.for, 'for');
+  if (until !== null && length !== null) throw new InvalidRequestError('for', 'and until exclude each other');
+  if (length !== null && (length === 0 || length > mostMs)) {
+    throw new InvalidRequestError('for', 'must be longer than nothing, and ten years at most');
+  }
+  return { until, length };
 }
 
 function checkTarget(target: PauseTarget): { channel: string; lane: string } {

@@ -124,9 +124,9 @@ export class DeliveriesAdminController {
   @HttpCode(200)
   @documented('Has workers leave a channel, or a lane of it, alone', { type: model.PauseModel, body: model.PauseBody })
   async pause(@Body() body: unknown, @Req() request: unknown): Promise<model.PauseModel> {
-    const { until, ...target } = readBody(body);
+    const { until, for: length, ...target } = readBody(body);
     const actor = await this.operators.actorOf(request);
-    return this.operations.pause(target as never, until === undefined ? { actor } : { actor, until });
+    return this.operations.pause(target as never, { actor, until, for: length });
   }
 
   @Post('resume')

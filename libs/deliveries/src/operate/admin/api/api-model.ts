@@ -225,4 +225,5 @@ export class ResumeBody implements PauseTarget {
 
 export class PauseBody extends ResumeBody {
   @ApiProperty({ ...optionalInstant, description: 'Default: until it is resumed' }) until?: Date;
+  @ApiProperty({ ...optional, example: '1h', description: 'In the place of `until`: for how long' }) for?: Duration;
 }
