@@ -108,6 +108,33 @@ it('who comes to a key while a transaction holds it waits for the commit, and ar
   expect(await database.query('SELECT ordinal FROM deliveries.deliveries GROUP BY ordinal')).toHaveLength(4);
 });
 
+it('who waits for a key that a savepoint had taken goes on when that transaction ends, at the latest', async () => {
+  const to = receiver();
+  const app = await start(to);
+  const [taken, waitedFor] = [gate(), gate()];
+  const first = app.dataSource.transaction(async (tx) => {
+    await tx.query('SAVEPOINT mine');
+    // The inner savepoint is released. PostgreSQL has whoever waits for its rows wait for the whole transaction from then on.
+    await tx.transaction((inner) => app.recorder.enqueue(inner, to.channel, draft('a', { n: -1 })));
+    taken.open();
+    await waitedFor.passed;
+    await tx.query('ROLLBACK TO SAVEPOINT mine');
+    await app.recorder.enqueue(tx, to.channel, draft('b', { n: 1 }));
+  });
+  await taken.passed;
+  let pid!: (of: number) => void;
+  const backend = new Promise<number>((resolve) => (pid = resolve));
+  const second = app.dataSource.transaction(async (tx) => {
+    pid(await backendOf(tx));
+    await app.recorder.enqueue(tx, to.channel, draft('a', { n: 2 }));
+  });
+  await blocked(await backend);
+  waitedFor.open();
+  await Promise.all([first, second]);
+  await arrived(to, 'a', 2);
+  await arrived(to, 'b', 1);
+});
+
 it('what is rolled back, whole or to a savepoint, takes its places back, and a gap changes nothing', async () => {
   const to = receiver();
   const app = await start(to, { run: [] });
