@@ -133,6 +133,7 @@ it('who waits for a key that a savepoint had taken goes on when that transaction
   await Promise.all([first, second]);
   await arrived(to, 'a', 2);
   await arrived(to, 'b', 1);
+  expect(await database.query('SELECT FROM deliveries.deliveries')).toHaveLength(2);
 });
 
 it('what is rolled back, whole or to a savepoint, takes its places back, and a gap changes nothing', async () => {
