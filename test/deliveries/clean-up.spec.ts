@@ -369,7 +369,9 @@ describe('as a scheduled provider', () => {
       () => 'cut off',
     );
     await until('the batch waits', async () => {
-      const rows = await database.query("SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
+      const rows = await database.query(
+        "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+      );
       return rows.length > 0;
     });
     const began = performance.now();

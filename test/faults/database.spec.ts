@@ -118,7 +118,7 @@ describe('pg_terminate_backend (BL-121) on every connection, of the workers and 
     const [own] = await database.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
     const { rows } = await killer.query<{ name: string; state: string }>(
       `SELECT application_name AS name, state ${and} FROM pg_stat_activity
-        WHERE datname = current_database() AND pid NOT IN (pg_backend_pid(), $1)`,
+        WHERE datname = current_database() AND backend_type = 'client backend' AND pid NOT IN (pg_backend_pid(), $1)`,
       [own!.pid],
     );
     const host = rows.filter(({ name }) => !name.startsWith('nest-deliveries'));

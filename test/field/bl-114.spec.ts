@@ -57,11 +57,12 @@ it.each([
 });
 
 it('BL-114: uses no connection but the caller’s while its transaction is open', async () => {
-  app = await startDeliveriesApp(database.url, [Letters], { workers: 0 });
+  app = await startDeliveriesApp(database.url, [Letters], { workers: 0, cleanUpInterval: false, listen: false });
+  // Clients: PostgreSQL's own processes, such as an automatic vacuum, come when they like.
   const others = (own: number): Promise<object[]> =>
     database.query(
-      `SELECT pid, query_start::text, state FROM pg_stat_activity
-        WHERE datname = current_database() AND pid NOT IN (pg_backend_pid(), $1) ORDER BY pid`,
+      `SELECT pid, query_start::text, state, query FROM pg_stat_activity
+        WHERE datname = current_database() AND backend_type = 'client backend' AND pid NOT IN (pg_backend_pid(), $1) ORDER BY pid`,
       [own],
     );
   await app.dataSource.transaction(async (tx) => {
