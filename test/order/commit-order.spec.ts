@@ -42,6 +42,18 @@ const blocked = (pid: number): Promise<unknown> =>
     return rows.length === 1;
   });
 
+/** A transaction that records under key `a`, once it waits for a lock. */
+async function waiter(app: DeliveriesApp, to: Receiver, parcel: Parcel): Promise<{ ended: Promise<void> }> {
+  let pid!: (of: number) => void;
+  const backend = new Promise<number>((resolve) => (pid = resolve));
+  const ended = app.dataSource.transaction(async (tx) => {
+    pid(await backendOf(tx));
+    await app.recorder.enqueue(tx, to.channel, draft('a', parcel));
+  });
+  await blocked(await backend);
+  return { ended };
+}
+
 it('three transactions arrive as they committed: not as they began, nor as they recorded', async () => {
   const to = receiver();
   const app = await start(to, { run: [] });
@@ -94,13 +106,7 @@ it('who comes to a key while a transaction holds it waits for the commit, and ar
     await app.recorder.enqueue(tx, to.channel, draft('a', { n: 2 }));
   });
   await inserted.passed;
-  let pid!: (of: number) => void;
-  const backend = new Promise<number>((resolve) => (pid = resolve));
-  const second = app.dataSource.transaction(async (tx) => {
-    pid(await backendOf(tx));
-    await app.recorder.enqueue(tx, to.channel, draft('a', { n: 3 }));
-  });
-  await blocked(await backend);
+  const { ended: second } = await waiter(app, to, { n: 3 });
   commits.open();
   await Promise.all([first, second]);
   await arrived(to, 'a', 0, 1, 2, 3);
@@ -122,13 +128,7 @@ it('who waits for a key that a savepoint had taken goes on when that transaction
     await app.recorder.enqueue(tx, to.channel, draft('b', { n: 1 }));
   });
   await taken.passed;
-  let pid!: (of: number) => void;
-  const backend = new Promise<number>((resolve) => (pid = resolve));
-  const second = app.dataSource.transaction(async (tx) => {
-    pid(await backendOf(tx));
-    await app.recorder.enqueue(tx, to.channel, draft('a', { n: 2 }));
-  });
-  await blocked(await backend);
+  const { ended: second } = await waiter(app, to, { n: 2 });
   waitedFor.open();
   await Promise.all([first, second]);
   await arrived(to, 'a', 2);

@@ -511,7 +511,7 @@ it('settles no plain success whose row gets another token between the snapshot a
   const settling = other.query<{ id: string }>(waiting, [[taken, kept], tokens]);
   await until('it waits', async () => {
     const [row] = await database.query<{ count: number }>(
-      `SELECT count(*)::integer AS count FROM pg_locks 
+      `SELECT count(*)::integer AS count FROM pg_locks
         WHERE locktype = 'advisory' AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
     );
     return row!.count === 1;
