@@ -60,8 +60,9 @@ it('a key whose worker was killed in the middle of a chain goes on after the lea
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   const { pid } = child;
+  const isUp = once(child, 'message');
   app = await startDeliveriesApp(database.url, [HttpParcels], { run: [] });
-  await once(child, 'message');
+  await isUp;
   const { recorder } = app;
   const ids = (
     await recorder.transaction((tx) =>
