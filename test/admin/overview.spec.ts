@@ -134,8 +134,10 @@ describe('throughput', () => {
     app = await startDeliveriesApp(database.url, [mail().type], quiet);
     await insertDeliveries(database, { count: 4_000 });
     await insertDeliveries(database, { count: 4_000, status: 'failed', error: "'410'" });
+    // In the last minute of the bucket before the one of now, a sixtieth of the window long.
     await database.query(
-      "UPDATE deliveries.deliveries SET settled_at = clock_timestamp() - random() * interval '1 minute'",
+      `UPDATE deliveries.deliveries
+          SET settled_at = date_bin('168 min', clock_timestamp(), timestamptz 'epoch') - (1 + random() * 59999) * interval '1 ms'`,
     );
     const { channels } = await app.operations.throughput({ window: '7d' });
     const totals = channels.map(({ succeeded, failed }) =>

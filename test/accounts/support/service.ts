@@ -113,12 +113,13 @@ export class Service {
     return { accountId: account!.id, ...session };
   }
 
-  /** Adds an address and follows its link. @returns its id */
+  /** Adds an address and follows its link, once it has arrived: who is quicker gets none any more. @returns its id */
   async verifiedAddress(person: Person, email: string): Promise<string> {
     const { id } = await this.must<{ id: string }>('POST', '/account/addresses', {
       token: person.token,
       body: { email },
     });
+    await until(`the link arrives at ${email}`, () => this.mail.at(email).length > 0);
     await this.must('POST', '/verify', { body: { token: this.tokenOf('verification', id) } });
     return id;
   }
