@@ -226,6 +226,24 @@ describe('LISTEN that is lost is found and mended', () => {
     expect(probeEvery + patience + reconnectWithin + 2 * patience).toBeLessThanOrEqual(35_000);
   });
 
+  it('stopped while it waits to hear itself, with nothing left that holds the process', async () => {
+    const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+    const before = timers();
+    let said = 0;
+    const never = (): Promise<never> => {
+      said += 1;
+      return new Promise(() => undefined);
+    };
+    const hears = jest.fn();
+    const listener = new Listener({ connectionString: database.url }, 'deliveries_x', 'me', never, hears, hears);
+    listener.start();
+    await until('it has spoken', () => said === 1);
+    expect(timers()).toBeGreaterThan(before);
+    await listener.stop();
+    expect(timers()).toBeLessThanOrEqual(before);
+    expect(hears).not.toHaveBeenCalled();
+  });
+
   it('terminated', async () => {
     const ear = listen(database.url);
     await until('it hears', () => ear.listener.state === 'listening');

@@ -41,6 +41,7 @@ export class Listener {
   private client: Client | undefined;
   private timer: NodeJS.Timeout | undefined;
   private heard: ((probe: number) => void) | undefined;
+  private probing: AbortController | undefined;
   private probes = 0;
   private stopped = false;
   private troubled = false;
@@ -117,7 +118,7 @@ export class Listener {
   /** @returns undefined when nothing could be said */
   private async hearsItself(): Promise<boolean | undefined> {
     const probe = (this.probes += 1);
-    const over = new AbortController();
+    const over = (this.probing = new AbortController());
     const echo = new Promise<true>((resolve) => {
       this.heard = (number) => number === probe && resolve(true);
     });
@@ -177,6 +178,8 @@ export class Listener {
     const client = this.client;
     this.client = undefined;
     clearTimeout(this.timer);
+    // Nothing will be heard on this connection any more, and whoever waited for it would hold a process that is to end.
+    this.probing?.abort();
     if (!client) return;
     client.removeAllListeners('notification');
     client.on('error', () => undefined);
