@@ -57,19 +57,28 @@ function hooks(
 const times = (count: number, n: number, script = '') => Array.from({ length: count }, () => ({ n, script }));
 
 test('a lane has its share of the replica’s slots while another waits, and all of them when none does', async () => {
-  const channel = hooks();
+  const channel = hooks({ lane: { share: 0.3 } });
   const app = await start(channel);
+  const another = gate();
+  channel.on('another', async () => {
+    await another.passed;
+    return succeeded();
+  });
+  // Each is in the way of the other, for as long as this one may be.
+  await enqueue(app, channel, times(6, 3, 'another'), { lane: 'another' });
+  await until('the first has its share, or more', () => channel.inFlightOf(3) >= 3);
   await enqueue(app, channel, times(30, 1, 'gated'), { lane: 'slow' });
-  await until('the lane has its share', () => channel.inFlightOf(1) === 5);
+  await until('the lane has its share', () => channel.inFlightOf(1) === 3);
   await enqueue(app, channel, times(12, 2), { lane: 'fast' });
   await until(
     'the other lane passes it by',
     () => channel.calls.filter(({ payload }) => payload.n === 2).length === 12,
   );
-  expect(channel.inFlightOf(1)).toBe(5);
+  expect(channel.inFlightOf(1)).toBe(3);
+  another.open();
   await until('it has all slots once nobody else waits', () => channel.inFlightOf(1) === 10);
   open();
-  await until('all arrive', () => channel.calls.length === 42 && channel.inFlight().length === 0);
+  await until('all arrive', () => channel.calls.length === 48 && channel.inFlight().length === 0);
 });
 
 test('the share is a setting, and one of a lone slot is that slot', async () => {

@@ -137,7 +137,7 @@ it('gives a name three seconds, a connection with its handshake three, and an an
   ]);
   await Promise.all(outboxes.map((outbox) => enqueue(outbox)));
   await database.query(
-    `UPDATE deliveries.deliveries SET deadline = clock_timestamp() + interval '1 s' WHERE channel = $1`,
+    `UPDATE deliveries.deliveries SET deadline = clock_timestamp() + interval '2 s' WHERE channel = $1`,
     [channelOf(outboxes[2]).name],
   );
   receiver.answer(() => new Promise(() => undefined));
@@ -153,7 +153,7 @@ it('gives a name three seconds, a connection with its handshake three, and an an
   }
   // Nothing is left of it for another attempt.
   expect(answering).toMatchObject({ type: 'failed', code: 'timeout:response' });
-  expect(answering!.after).toBeLessThan(5_000);
+  expect(answering!.after).toBeLessThan(6_000);
   expect(receiver.arrivals).toHaveLength(1);
 });
 
