@@ -59,6 +59,9 @@ export const startEmailApp = (
   { email: given, ...options }: TestOptions & { readonly email?: Partial<EmailOptions> } = {},
 ): Promise<DeliveriesApp> =>
   startDeliveriesApp(databaseUrl, [Receipts, News], {
+    // Where an attempt is the only one, a busy machine must not time it out.
+    sendTimeout: '10s',
+    lease: '15s',
     ...options,
     imports: [
       EmailModule.forRoot({
