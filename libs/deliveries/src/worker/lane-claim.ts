@@ -58,7 +58,9 @@ export class LaneClaim {
   private async take(slots: number): Promise<LaneTake> {
     if (slots <= 0) return { claims: [], more: true };
     const first = await this.pass(slots, this.share);
-    if (first.more || this.isCrowded(first.claims)) return first;
+    // Asked of every pass, also of one that took all slots: it may have been the last that others waited for.
+    const crowded = this.isCrowded(first.claims);
+    if (first.more || crowded) return first;
     // Every lane was looked at, none but one has anything waiting, and slots are left.
     const rest = await this.pass(slots - first.claims.length, Infinity);
     return { claims: [...first.claims, ...rest.claims], more: rest.more };
