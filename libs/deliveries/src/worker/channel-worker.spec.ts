@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Channel } from '../channel/channel-registry';
 import type { Claimer } from '../claim/claimer';
 import type { LaneHolds } from '../pause/lane-holds';
@@ -76,19 +75,20 @@ it('leaves no timer behind when it stops while a look is on its way back', async
 });
 
 it('looks after its rest, as a wake-up during it asked, even if the timer of the rest fires early', async () => {
-  const { worker, looks } = workerOf(() => 5);
+  jest.useFakeTimers();
+  const { worker, looks } = workerOf(() => 100);
   // Timers go by the cached time of the event loop, which can be behind the clock: here, by half of all time.
   const real = performance.now.bind(performance);
   const clock = jest.spyOn(performance, 'now').mockImplementation(() => real() / 2);
   try {
     worker.wake(['ordered']);
-    await delay(8);
+    await jest.advanceTimersByTimeAsync(110);
     worker.wake(['ordered']);
-    const end = real() + 2_000;
-    while (looks() < 2 && real() < end) await delay(1);
+    await jest.advanceTimersByTimeAsync(50);
+    expect(looks()).toBe(1);
+    await jest.advanceTimersByTimeAsync(150);
     expect(looks()).toBe(2);
   } finally {
     clock.mockRestore();
-    await worker.stop();
   }
 });
