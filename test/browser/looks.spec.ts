@@ -9,7 +9,7 @@ import { describeInBrowser, TestBrowser } from './support/browser';
 import { startDashboardApp, type DashboardApp } from './support/dashboard-app';
 import { furnish } from './support/furnish';
 
-jest.setTimeout(60_000);
+jest.setTimeout(180_000);
 
 const folder = join(__dirname, 'screenshots');
 

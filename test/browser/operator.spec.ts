@@ -9,7 +9,7 @@ import { listenerPace } from '../../libs/deliveries/src/wake-up/listener';
 import { deafLineTo } from '../wake-up/deaf-line';
 import { startDashboardApp, type DashboardApp } from './support/dashboard-app';
 
-jest.setTimeout(40_000);
+jest.setTimeout(120_000);
 
 describeInBrowser('what an operator does', () => {
   let database: TestDatabase;

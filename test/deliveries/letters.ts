@@ -54,11 +54,11 @@ export const letter = (text: string): DeliveryDraft<Letter, Addressee> => ({
   payload: { text },
 });
 
-/** Waits, for at most 5 seconds, until something is so. */
+/** Waits, for at most 20 seconds, until something is so: far more than it takes, since only a test that fails waits for so long. */
 export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const end = performance.now() + 5_000;
+  const end = performance.now() + 20_000;
   while (!(await isSo())) {
-    if (performance.now() > end) throw new Error(`Waited 5 seconds in vain: ${what}`);
+    if (performance.now() > end) throw new Error(`Waited 20 seconds in vain: ${what}`);
     await delay(5);
   }
 }

@@ -7,7 +7,7 @@ import { describeInBrowser, TestBrowser } from '../browser/support/browser';
 import { from } from './support/kinds';
 import { samples } from './support/samples';
 
-jest.setTimeout(60_000);
+jest.setTimeout(180_000);
 
 const folder = join(__dirname, 'renderings');
 const widths = [600, 360] as const;

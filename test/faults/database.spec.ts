@@ -125,6 +125,15 @@ describe('pg_terminate_backend (BL-121) on every connection, of the workers and 
     const workers = rows.filter(({ name }) => name === 'nest-deliveries').length;
     return { workers, host: host.map(({ state }) => state) };
   }
+  /** For how long no connection of the workers has been asked anything, in ms; 0 when one is busy. */
+  async function sinceWorkersAsked(): Promise<number> {
+    const { rows } = await killer.query<{ rest: number }>(
+      `SELECT CASE WHEN bool_and(state = 'idle')
+              THEN extract(epoch FROM min(clock_timestamp() - state_change))::float8 * 1000 ELSE 0 END AS rest
+         FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'nest-deliveries'`,
+    );
+    return rows[0]!.rest;
+  }
   const endAll = () => connections(', pg_terminate_backend(pid)');
   const untilSettled = () =>
     until('all are settled', async () => ((await countByStatus(database))['pending'] ?? 0) === 0, 15_000);
@@ -134,6 +143,11 @@ describe('pg_terminate_backend (BL-121) on every connection, of the workers and 
     await start(1_000, { hostConnections: 3 });
     await recordFor(database, [{}]);
     await untilSettled();
+    // A moment after a poll, which takes milliseconds, and long before the next.
+    await until('the workers rest', async () => {
+      const rest = await sinceWorkersAsked();
+      return rest > 100 && rest < 400;
+    });
     const { workers, host } = await endAll();
     expect(workers).toBeGreaterThan(0);
     expect(host).toEqual(['idle', 'idle', 'idle']);

@@ -70,7 +70,7 @@ it('is degraded by what waits too long, by deaf ears, and by a clean-up that doe
   expect(await readiness()).toMatchObject({
     status: 'degraded',
     database: 'up',
-    degraded: ['channel "mail": its oldest pending delivery is 120 s old, over 60 s'],
+    degraded: [expect.stringMatching(/^channel "mail": its oldest pending delivery is 12\d s old, over 60 s$/)],
   });
   // For a terminus that knows no such status.
   expect(await health.readiness('deliveries', { degradedAs: 'up' })).toMatchObject({
