@@ -5,7 +5,7 @@ const recipients = 1_000;
 let run: AnnouncementRun;
 
 // Four processes, each of which loads Nest and TypeORM.
-jest.setTimeout(90_000);
+jest.setTimeout(180_000);
 
 beforeAll(async () => {
   run = await AnnouncementRun.start();

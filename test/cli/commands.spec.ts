@@ -12,7 +12,7 @@ import { spawnTs } from '../support/ts-child';
 import { deliveries, expectEnds, expectOneLine } from './support';
 
 // Each command is a process that loads Nest and TypeORM: a second and a half of computing.
-jest.setTimeout(60_000);
+jest.setTimeout(180_000);
 
 let database: TestDatabase;
 

@@ -19,7 +19,7 @@ import { endOf, runTs, spawnTs, type TsChildEnd } from '../support/ts-child';
 const migrationsLock = "hashtextextended('nest-deliveries migrations of deliveries', 0)";
 
 // Twenty processes, each of which loads Nest and TypeORM: a second of computing.
-jest.setTimeout(60_000);
+jest.setTimeout(180_000);
 
 const databases: TestDatabase[] = [];
 const clients: Client[] = [];

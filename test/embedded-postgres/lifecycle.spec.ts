@@ -10,7 +10,7 @@ import { sweepFolders } from '../../src/embedded-postgres/run-folder';
 import { ask, listens, serverPid, untilGone } from './facts';
 
 // A start takes 1 to 2 s on idle cores and several times that on shared ones.
-jest.setTimeout(60_000);
+jest.setTimeout(180_000);
 
 const servers: EmbeddedPostgres[] = [];
 const folders: string[] = [];

@@ -20,7 +20,7 @@ const accounts: [string, Account | undefined][] = root
   : [['an ordinary user', undefined]];
 
 // A start takes 1 to 2 s on idle cores and several times that on shared ones.
-jest.setTimeout(60_000);
+jest.setTimeout(180_000);
 
 let installation: Installation;
 

@@ -14,7 +14,7 @@ import { spawnTs } from '../support/ts-child';
 // in test/deliveries/shutdown.spec.ts.
 
 // Each starts a process, which is a second of computing.
-jest.setTimeout(60_000);
+jest.setTimeout(180_000);
 
 let database: TestDatabase;
 let receiver: Receiver;

@@ -73,7 +73,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   await database.query(`ALTER DATABASE ${database.name} SET timezone = 'Pacific/Auckland'`);
   [west, east] = await Promise.all([start('west', 'America/Mexico_City'), start('east', 'Asia/Kolkata')]);
-}, 60_000);
+}, 180_000);
 
 afterAll(async () => {
   await Promise.all([west, east].map(end));

@@ -106,7 +106,7 @@ it('BL-121: a start that loses its connections fails with an error that can be c
   child!.kill('SIGTERM');
   const { code, stderr } = await ended!;
   expect({ code, unhandled: unhandled.test(stderr) }).toEqual({ code: 0, unhandled: false });
-}, 60_000);
+}, 180_000);
 
 it('BL-121: a shut-down that loses its connections stores its outcomes all the same, and exits with 0', async () => {
   const held: ServerResponse[] = [];
@@ -126,7 +126,7 @@ it('BL-121: a shut-down that loses its connections stores its outcomes all the s
   expect({ code, unhandled: unhandled.test(stderr) }).toEqual({ code: 0, unhandled: false });
   expect(await rowOf(database, id)).toMatchObject({ attempts: 1, crashes: 0, claim_token: null });
   expect(await attemptsOf(database, id)).toEqual([]);
-}, 60_000);
+}, 180_000);
 
 it('BL-121: a command that loses its connection says so in one line and exits with 1', async () => {
   await lockMigrations();
@@ -139,4 +139,4 @@ it('BL-121: a command that loses its connection says so in one line and exits wi
   const { code, stdout, stderr } = await command;
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/^deliveries: [^\n]+\n$/);
-}, 60_000);
+}, 180_000);

@@ -1,8 +1,8 @@
-import { failed, retry, succeeded } from 'nest-deliveries';
+import { retry, succeeded } from 'nest-deliveries';
 import { Claimer } from '../../libs/deliveries/src/claim/claimer';
 import { enqueue, enqueueOne } from '../faults/support/enqueue';
 import { gate, until } from '../faults/support/facts';
-import { expireLease, makeDue, rowOf, rowsOf } from '../faults/support/rows';
+import { rowOf, rowsOf } from '../faults/support/rows';
 import { type ScriptedChannel, scriptedChannel } from '../faults/support/scripted-channel';
 import { type DeliveriesApp, startDeliveriesApp } from '../support/deliveries-app';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
@@ -239,23 +239,26 @@ describe('what an operator paused is left alone, and goes on when the pause ends
 });
 
 test('a suspect with a lane gives its place in the lane back', async () => {
-  const channel = hooks({ workers: 1, concurrency: 2 });
-  channel.on('fails', () => failed('broken'));
-  const app = await start(channel, { pollInterval: '1h' });
-  const [suspect, ...rest] = await enqueue(app, channel, [{ script: 'fails' }, {}, {}, {}, {}], { lane: 'a' });
+  const channel = hooks({ workers: 1, concurrency: 4 });
+  const recording = await start(channel, { run: [] });
+  const suspects = await enqueue(recording, channel, times(2, 0), { lane: 'b' });
   await database.query(
-    `UPDATE deliveries.deliveries SET claim_token = gen_random_uuid(), attempts = 3, crashes = 3, lease_expires_at = now() WHERE id = $1`,
-    [suspect],
+    `UPDATE deliveries.deliveries SET claim_token = gen_random_uuid(), attempts = 3, crashes = 3,
+            due_at = now(), lease_expires_at = now()`,
   );
-  await expireLease(database, suspect!);
-  app.workers.wake();
-  await until('all end', async () => {
-    await makeDue(database, suspect!);
-    app.workers.wake();
-    return (await rowsOf(database, [suspect!, ...rest])).every(({ status }) => status !== 'pending');
+  // Of two suspects in one claim, one is sent and one given back.
+  const givenBack = jest.spyOn(Claimer.prototype, 'giveBack');
+  const app = await start(channel);
+  await until('both are sent', async () =>
+    (await rowsOf(database, suspects)).every(({ status }) => status === 'succeeded'),
+  );
+  expect(givenBack).toHaveBeenCalledTimes(1);
+  await app.recorder.transaction(async (tx) => {
+    for (const payload of times(5, 1, 'gated'))
+      await app.recorder.enqueue(tx, channel.type, { destination: 'test', payload, lane: 'a' });
+    for (const payload of times(5, 2, 'gated'))
+      await app.recorder.enqueue(tx, channel.type, { destination: 'test', payload, lane: 'b' });
   });
-  expect((await rowsOf(database, [suspect!, ...rest])).map(({ status }) => status)).toEqual([
-    'failed',
-    ...rest.map(() => 'succeeded'),
-  ]);
+  await until('all slots are taken', () => channel.inFlight().length === 4);
+  expect([channel.inFlightOf(1), channel.inFlightOf(2)]).toEqual([2, 2]);
 });

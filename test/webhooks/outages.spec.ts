@@ -17,7 +17,7 @@ import { startTestReceiver, type TestReceiver } from './support/receiver';
 import { newKeyring, newSigningKey, startWebhooksApp, type WebhooksApp } from './support/webhooks-app';
 
 // One of them starts processes that load Nest and TypeORM.
-jest.setTimeout(60_000);
+jest.setTimeout(180_000);
 
 let database: TestDatabase;
 let receiver: TestReceiver;
