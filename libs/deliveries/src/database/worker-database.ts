@@ -8,6 +8,8 @@ import { within } from './within';
 const statementDeadline = 10_000;
 /** How long a stop waits for connections to close: one that is frozen never does. In ms. */
 const closePatience = 1_000;
+/** A server that stops or crashes ends one process after the other, and some may answer for that long. In ms. */
+const lastAnswers = 100;
 
 /**
  * The workers' own few connections: a host that has used up its pool delays no claim and no settle, and a worker never
@@ -22,6 +24,8 @@ export class WorkerDatabase implements OnApplicationShutdown {
   /** A pooler that hands out connections by transaction stands in between. */
   private pooled = false;
   private down = false;
+  /** When that was last found to be otherwise, by `performance.now()`. */
+  private changedAt = -Infinity;
   private ended: Promise<void> | undefined;
 
   constructor(private readonly config: PoolConfig) {
@@ -31,7 +35,7 @@ export class WorkerDatabase implements OnApplicationShutdown {
   /**
    * Runs one statement.
    * @param name of the prepared statement: one for each text
-   * @throws the driver's error; the first one after a success is logged here, and so is the first success after that
+   * @throws the driver's error; the first one of an outage is logged here, and so is the first success after it
    */
   async query<Row extends object>(name: string, text: string, values: unknown[]): Promise<Row[]> {
     return this.watched(() =>
@@ -152,22 +156,31 @@ export class WorkerDatabase implements OnApplicationShutdown {
     return this.ended;
   }
 
-  /** Logs when PostgreSQL goes away and when it comes back: once for each change. */
+  /**
+   * Logs when PostgreSQL goes away and when it comes back: once for each change. What was asked before a change, and is answered
+   * or fails after it, tells of the time before.
+   */
   private async watched<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const askedAt = performance.now();
     try {
       const result = await work();
-      if (this.down) {
-        this.down = false;
+      if (this.down && askedAt > this.changedAt + lastAnswers) {
+        this.turn(false);
         this.logger.log('PostgreSQL answers again: workers go on.');
       }
       return result;
     } catch (error) {
-      if (!this.down && isOutage(error) && !signal?.aborted) {
-        this.down = true;
+      if (!this.down && askedAt > this.changedAt && isOutage(error) && !signal?.aborted) {
+        this.turn(true);
         this.logger.error(`PostgreSQL does not answer (${codeOf(error)}): workers wait and try again.`);
       }
       throw error;
     }
+  }
+
+  private turn(down: boolean): void {
+    this.down = down;
+    this.changedAt = performance.now();
   }
 }
 
