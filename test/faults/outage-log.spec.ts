@@ -79,11 +79,11 @@ describe('The two lines of an outage (BL-121), where statements that began befor
     await end(1);
     expect(await first).toBe('failed');
     // While no time passes, that moment lasts.
-    jest.spyOn(performance, 'now').mockReturnValue(performance.now());
+    const clock = jest.spyOn(performance, 'now').mockReturnValue(performance.now());
     await ask();
     await ask();
     expect(said).toEqual([away]);
-    jest.mocked(performance.now).mockRestore();
+    clock.mockRestore();
     await untilBack();
     expect(said).toEqual([away, back]);
   });
