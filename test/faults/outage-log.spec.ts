@@ -41,7 +41,8 @@ describe('The two lines of an outage (BL-121), where statements that began befor
   const open = (gate: number) => killer.query('SELECT pg_advisory_unlock($1)', [gate]);
   const end = (gate: number) =>
     killer.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query LIKE $1`,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE $1`,
       [`%/* gate ${gate} */`],
     );
   const untilWaiting = (count: number) =>
@@ -51,6 +52,15 @@ describe('The two lines of an outage (BL-121), where statements that began befor
       );
       return rowCount === count;
     });
+  /** Statements at the gates 1 to `count`, of which the first loses its connection. */
+  async function loseFirstOf(count: number): Promise<Promise<string>[]> {
+    const gates = Array.from({ length: count }, (_, index) => index + 1);
+    for (const each of gates) await close(each);
+    const statements = gates.map(gated);
+    await untilWaiting(count);
+    await end(1);
+    return statements;
+  }
   const ask = () => workers.query('ask', 'SELECT 1', []);
   const untilBack = () =>
     until('it is said that PostgreSQL answers', async () => {
@@ -59,10 +69,7 @@ describe('The two lines of an outage (BL-121), where statements that began befor
     });
 
   it('does not take the answer to what was asked before for the end of it', async () => {
-    await Promise.all([close(1), close(2)]);
-    const [first, second] = [gated(1), gated(2)];
-    await untilWaiting(2);
-    await end(1);
+    const [first, second] = await loseFirstOf(2);
     expect(await first).toBe('failed');
     expect(said).toEqual([away]);
     await open(2);
@@ -73,10 +80,7 @@ describe('The two lines of an outage (BL-121), where statements that began befor
   });
 
   it('does not take an answer in its first moment, in which a server still ends one process after the other, for the end of it', async () => {
-    await close(1);
-    const first = gated(1);
-    await untilWaiting(1);
-    await end(1);
+    const [first] = await loseFirstOf(1);
     expect(await first).toBe('failed');
     // While no time passes, that moment lasts.
     const clock = jest.spyOn(performance, 'now').mockReturnValue(performance.now());
@@ -89,10 +93,7 @@ describe('The two lines of an outage (BL-121), where statements that began befor
   });
 
   it('does not take the failure of what was asked before its end for the next one', async () => {
-    await Promise.all([close(1), close(2)]);
-    const [first, second] = [gated(1), gated(2)];
-    await untilWaiting(2);
-    await end(1);
+    const [first, second] = await loseFirstOf(2);
     expect(await first).toBe('failed');
     await untilBack();
     await end(2);
