@@ -85,6 +85,19 @@ describe('the tarball', () => {
     // Inside the package, its own name leads through its own exports; its optional peers are installed here.
     expect(execFileSync(process.execPath, ['-e', program], { cwd: tarball.source, encoding: 'utf8' })).toBe('');
   });
+
+  test('loads the operators’ routes, their templates and OpenAPI for those alone who have these routes', () => {
+    const program = `
+      const { DeliveriesModule } = require('nest-deliveries');
+      const loaded = () => ['handlebars', '@nestjs/swagger', 'operate/admin', 'operate/dashboard'].filter((name) =>
+        Object.keys(require.cache).some((path) => path.includes('/' + name + '/') && !path.endsWith('hide-payload.js')));
+      DeliveriesModule.forRoot();
+      const before = loaded();
+      DeliveriesModule.forRoot({ admin: { guards: [{ canActivate: () => false }] } });
+      console.log(JSON.stringify([before, loaded()]));`;
+    const seen = execFileSync(process.execPath, ['-e', program], { cwd: tarball.source, encoding: 'utf8' });
+    expect(JSON.parse(seen)).toEqual([[], ['handlebars', '@nestjs/swagger', 'operate/admin', 'operate/dashboard']]);
+  });
 });
 
 describe('what the compiled code imports', () => {

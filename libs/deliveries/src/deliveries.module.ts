@@ -11,6 +11,7 @@ import {
 } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { DataSource } from 'typeorm';
+import type * as AdminProviders from './admin.providers';
 import { ChannelRegistry } from './channel/channel-registry';
 import { DeliveryCleaner } from './clean-up/delivery-cleaner';
 import { guardHostConnections } from './database/guard-connections';
@@ -26,9 +27,8 @@ import { DeliveriesMetrics } from './observe/metrics/deliveries-metrics';
 import { QueueCounter } from './observe/queue-counter';
 import { observeProviders } from './observe.providers';
 import type { AdminOptions } from './operate/admin/admin-options';
-import { adminParts } from './operate/admin/admin-parts';
 import { DeliveryOperations } from './operate/delivery-operations';
-import { dashboardProviders, operateProviders } from './operate.providers';
+import { operateProviders } from './operate.providers';
 import { ChannelPauses } from './pause/channel-pauses';
 import { CommitWatch } from './record/commit-watch';
 import { DeliveryRecorder } from './record/delivery-recorder';
@@ -120,7 +120,7 @@ function build(
   options: Provider,
 ): DynamicModule {
   checkModuleName(name);
-  const admin = adminParts(adminOptions, name);
+  const admin = adminOf(adminOptions, name);
   const named = exported.map((each) => ({ provide: deliveriesToken(each, name), useExisting: each }));
   return {
     module: DeliveriesModule,
@@ -129,7 +129,6 @@ function build(
     controllers: admin.controllers ?? [],
     providers: [
       ...(admin.providers ?? []),
-      ...(adminOptions && adminOptions.dashboard !== false ? dashboardProviders : []),
       options,
       { provide: moduleNameToken, useValue: name },
       ...named,
@@ -142,6 +141,20 @@ function build(
     // By class from the nameless one alone: of two, Nest would take either.
     exports: [...named.map(({ provide }) => provide), ...(name === undefined ? exported : [])],
   };
+}
+
+/**
+ * What the operators' routes add; nothing without them. They are loaded here and not imported: their templates and OpenAPI's decorators
+ * are a fifth of what this library loads, and many of an application's processes have no routes.
+ */
+function adminOf(
+  options: AdminOptions | undefined,
+  name: string | undefined,
+): Pick<ModuleMetadata, 'imports' | 'controllers' | 'providers'> {
+  if (options === undefined) return {};
+  const { adminParts, dashboardProviders } = require('./admin.providers') as typeof AdminProviders;
+  const parts = adminParts(options, name);
+  return { ...parts, providers: [...parts.providers, ...(options.dashboard === false ? [] : dashboardProviders)] };
 }
 
 /** What the factory gave; TypeScript lets an object with more properties pass. */

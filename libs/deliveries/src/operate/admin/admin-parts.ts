@@ -16,15 +16,14 @@ import { ErrorsInterceptor } from './errors.interceptor';
 import { Operators } from './operators';
 
 /**
- * What the options add to the module; nothing without them: no guard, no route.
+ * What the options add to the module.
  * @param module the module's name, where it has one: an application may have several, each with routes
  * @throws DeliveriesOptionsError
  */
 export function adminParts(
-  options: AdminOptions | undefined,
+  options: AdminOptions,
   module: string | undefined,
-): Pick<ModuleMetadata, 'imports' | 'controllers' | 'providers'> {
-  if (options === undefined) return {};
+): Required<Pick<ModuleMetadata, 'imports' | 'controllers' | 'providers'>> {
   const resolved = resolveAdminOptions(options, `admin/${tagOf(module)}`);
   return {
     imports: resolved.imports,
