@@ -1,29 +1,51 @@
 // Everything that a change must pass, in the order in which it is cheapest to be told. `npm test` calls it; so does CI.
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 
 /** Arguments for Jest, such as the tests to run. Of some tests alone coverage says nothing. */
 const some = process.argv.slice(2);
-const steps = [
+/** Each computes on one core most of its time: two run at once, and each is printed when it has ended. */
+const checks = [
   ['format', 'npm', ['run', '--silent', 'format:check']],
   ['lint', 'npm', ['run', '--silent', 'lint']],
   ['types', 'npm', ['run', '--silent', 'typecheck']],
   ['build', 'npm', ['run', '--silent', 'build']],
-  ...(some.length > 0
+];
+/** One after the other, seen while they run. */
+const steps =
+  some.length > 0
     ? [['tests and docs', 'npx', ['jest', ...some]]]
     : [
         ['tests and docs', 'npx', ['jest', '--coverage']],
         ['coverage', 'node', ['scripts/coverage.mjs']],
-      ]),
-];
+      ];
 
-const results = [];
-for (const [name, command, args] of steps) {
-  console.log(`\n── ${name} ──`);
+const results = new Map([...checks, ...steps].map(([name]) => [name, undefined]));
+
+async function run([name, command, args], seen) {
   const started = performance.now();
-  const { status } = spawnSync(command, args, { stdio: 'inherit' });
-  results.push({ name, ok: status === 0, seconds: ((performance.now() - started) / 1000).toFixed(1) });
+  const child = spawn(command, args, { stdio: seen ? 'inherit' : ['ignore', 'pipe', 'pipe'] });
+  const output = seen ? [] : [text(child.stdout), text(child.stderr)];
+  const [code] = await once(child, 'close');
+  results.set(name, { ok: code === 0, seconds: ((performance.now() - started) / 1000).toFixed(1) });
+  return (await Promise.all(output)).join('');
+}
+
+async function check(queue) {
+  for (let next = queue.shift(); next; next = queue.shift()) {
+    const output = await run(next, false);
+    console.log(`\n── ${next[0]} ──\n${output.trim()}`);
+  }
+}
+
+const queue = [...checks];
+await Promise.all([check(queue), check(queue)]);
+for (const step of steps) {
+  console.log(`\n── ${step[0]} ──`);
+  await run(step, true);
 }
 
 console.log('\nResult:');
-for (const { name, ok, seconds } of results) console.log(`  ${ok ? 'ok    ' : 'FAILED'}  ${name} (${seconds} s)`);
-process.exitCode = results.every(({ ok }) => ok) ? 0 : 1;
+for (const [name, { ok, seconds }] of results) console.log(`  ${ok ? 'ok    ' : 'FAILED'}  ${name} (${seconds} s)`);
+process.exitCode = [...results.values()].every(({ ok }) => ok) ? 0 : 1;
