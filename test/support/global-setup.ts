@@ -4,6 +4,7 @@ import { DataSource } from 'typeorm';
 import { deliveriesMigrations } from '../../migrations';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/embedded-postgres';
 import { unpackChromium } from '../browser/support/unpack-chromium';
+import { folderInMemory } from './folder-in-memory';
 import { databaseUrl, TEMPLATE } from './test-database';
 
 declare global {
@@ -16,10 +17,25 @@ declare global {
  */
 export default async function globalSetup(): Promise<void> {
   const own = process.env.TEST_DATABASE_URL;
-  globalThis.testServer = own ? undefined : await startEmbeddedPostgres({ settings: { max_connections: '300' } });
+  globalThis.testServer = own ? undefined : await startServer();
   const adminUrl = own ?? globalThis.testServer?.url ?? '';
   process.env.TEST_PG_ADMIN_URL = adminUrl;
   await Promise.all([prepareTemplate(adminUrl), unpackChromium()]);
+}
+
+/** In memory, where there is enough; what tests start themselves goes where it always goes. */
+async function startServer(): Promise<EmbeddedPostgres> {
+  const settings = { max_connections: '300' };
+  const folder = folderInMemory();
+  if (folder === undefined) return await startEmbeddedPostgres({ settings });
+  const { TMPDIR } = process.env;
+  process.env.TMPDIR = folder;
+  try {
+    return await startEmbeddedPostgres({ settings });
+  } finally {
+    if (TMPDIR === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = TMPDIR;
+  }
 }
 
 /** Makes the template anew. Migrations of the libraries and of the application are run here, in the template. */
