@@ -19,8 +19,10 @@ const widths = [
 ] as const;
 const schemes = ['light', 'dark'] as const;
 
-// Pictures for people to look at, and for each of them what a machine can say: nothing serious for axe-core, nothing wider than
-// the screen, no complaint in the console.
+// What a machine can say of how pages look: nothing serious for axe-core, nothing wider than the screen, no complaint in the console.
+// The long run also takes a picture of each page for people to look at, which is most of the work.
+const isPictured = Boolean(process.env.TEST_LONG);
+
 describeInBrowser('how the pages look', () => {
   let database: TestDatabase;
   let proxy: TcpProxy;
@@ -47,24 +49,24 @@ describeInBrowser('how the pages look', () => {
 
   afterEach(() => browser.requireContent());
 
-  /** Opens each page in each width and scheme. @param pages path by name */
+  /** Opens each page in each width and scheme; without pictures, in both widths and both schemes, but not each with each. */
   async function look(state: string, pages: Readonly<Record<string, string>>): Promise<string[]> {
     const findings: string[] = [];
     for (const { name: width, viewport } of widths) {
       for (const scheme of schemes) {
+        const isLooked = (width === '1280') === (scheme === 'light');
+        if (!isLooked && !isPictured) continue;
         const context = await browser.context({ viewport, colorScheme: scheme, reducedMotion: 'reduce' });
         await context.addCookies([{ name: 'operator', value: 'grace', url: app.url }]);
         const page = await browser.page(context);
-        for (const [name, path] of Object.entries(pages)) {
-          await page.goto(app.url + path);
+        for (const [name, address] of Object.entries(pages)) {
+          await page.goto(app.url + address);
           const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
           if (overflow > 0) findings.push(`${name}, ${width}: ${overflow} px wider than the screen`);
-          // Both widths and both schemes, but not each with each: axe-core takes half a second.
-          const isLooked = (width === '1280') === (scheme === 'light');
           const found = isLooked ? await seriousFindings(page) : [];
           findings.push(...found.map((finding) => `${name}, ${width}, ${scheme}: ${finding}`));
-          const picture = join(folder, `${name}-${state}-${width}-${scheme}.png`);
-          await page.screenshot({ path: picture, fullPage: true });
+          const path = join(folder, `${name}-${state}-${width}-${scheme}.png`);
+          if (isPictured) await page.screenshot({ path, fullPage: true });
         }
         await context.close();
       }

@@ -13,8 +13,10 @@ const folder = join(__dirname, 'renderings');
 const widths = [600, 360] as const;
 const schemes = ['light', 'dark'] as const;
 
-// Pictures for people to look at, and for each of them what a machine can say: nothing serious for axe-core, nothing wider than the
-// screen, nothing that is loaded from anywhere.
+// What a machine can say of how emails look: nothing serious for axe-core, nothing wider than the screen, nothing that is loaded from
+// anywhere. The long run also takes pictures for people to look at.
+const isPictured = Boolean(process.env.TEST_LONG);
+
 describeInBrowser('how emails look', () => {
   let browser: TestBrowser;
 
@@ -48,7 +50,8 @@ describeInBrowser('how emails look', () => {
           const ground = await page.evaluate<number>(lightness);
           if (ground > 0.5 !== (scheme === 'light')) findings.push(`${place}: its ground has a lightness of ${ground}`);
           findings.push(...(await seriousFindings(page)).map((finding) => `${place}: ${finding}`));
-          await page.screenshot({ path: join(folder, `${name}-${width}-${scheme}.png`), fullPage: true });
+          const path = join(folder, `${name}-${width}-${scheme}.png`);
+          if (isPictured) await page.screenshot({ path, fullPage: true });
         }
         await context.close();
       }
