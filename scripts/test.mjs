@@ -5,14 +5,18 @@ import { text } from 'node:stream/consumers';
 
 /** Arguments for Jest, such as the tests to run. Of some tests alone coverage says nothing. */
 const some = process.argv.slice(2);
-/** Each computes on one core most of its time: two run at once, and each is printed when it has ended. */
-const checks = [
-  ['format', 'npm', ['run', '--silent', 'format:check']],
-  ['lint', 'npm', ['run', '--silent', 'lint']],
-  ['types', 'npm', ['run', '--silent', 'typecheck']],
-  ['build', 'npm', ['run', '--silent', 'build']],
+/** Two rows, at the same time: each check computes on one core most of its time. Types and build write into the same folder. */
+const rows = [
+  [
+    ['format', 'npm', ['run', '--silent', 'format:check']],
+    ['lint', 'npm', ['run', '--silent', 'lint']],
+  ],
+  [
+    ['types', 'npm', ['run', '--silent', 'typecheck']],
+    ['build', 'npm', ['run', '--silent', 'build']],
+  ],
 ];
-/** One after the other, seen while they run. */
+/** One after the other, seen while they run; a check is printed when it has ended. */
 const steps =
   some.length > 0
     ? [['tests and docs', 'npx', ['jest', ...some]]]
@@ -21,7 +25,7 @@ const steps =
         ['coverage', 'node', ['scripts/coverage.mjs']],
       ];
 
-const results = new Map([...checks, ...steps].map(([name]) => [name, undefined]));
+const results = new Map([...rows.flat(), ...steps].map(([name]) => [name, undefined]));
 
 async function run([name, command, args], seen) {
   const started = performance.now();
@@ -32,15 +36,14 @@ async function run([name, command, args], seen) {
   return (await Promise.all(output)).join('');
 }
 
-async function check(queue) {
-  for (let next = queue.shift(); next; next = queue.shift()) {
-    const output = await run(next, false);
-    console.log(`\n── ${next[0]} ──\n${output.trim()}`);
+async function check(row) {
+  for (const each of row) {
+    const output = await run(each, false);
+    console.log(`\n── ${each[0]} ──\n${output.trim()}`);
   }
 }
 
-const queue = [...checks];
-await Promise.all([check(queue), check(queue)]);
+await Promise.all(rows.map(check));
 for (const step of steps) {
   console.log(`\n── ${step[0]} ──`);
   await run(step, true);
