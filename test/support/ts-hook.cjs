@@ -25,7 +25,6 @@ Module._resolveFilename = function resolveAlias(request, ...rest) {
 };
 
 const kept = path.join(root, 'node_modules', '.cache', 'nest-deliveries-children');
-mkdirSync(kept, { recursive: true });
 const compiler = JSON.stringify([require('@swc/core/package.json').version, options]);
 
 Module._extensions['.ts'] = (module, filename) => {
@@ -39,15 +38,23 @@ Module._extensions['.ts'] = (module, filename) => {
 function codeOf(text, filename, file) {
   try {
     return readFileSync(file, 'utf8');
-  } catch (error) {
-    if (error.code !== 'ENOENT') throw error;
+  } catch {
+    const { code } = require('@swc/core').transformSync(text, { ...options, filename });
+    keep(file, code);
+    return code;
   }
-  const { code } = require('@swc/core').transformSync(text, { ...options, filename });
-  // Whole or not at all: other children write and read it at the same time.
+}
+
+/** Whole or not at all: other children write and read it at the same time. Who may not write there compiles each time. */
+function keep(file, code) {
   const own = `${file}.${process.pid}`;
-  writeFileSync(own, code);
-  renameSync(own, file);
-  return code;
+  try {
+    mkdirSync(kept, { recursive: true });
+    writeFileSync(own, code);
+    renameSync(own, file);
+  } catch {
+    // The checkout may be somebody else's.
+  }
 }
 
 // A child does not outlive the test run, however that ends.
