@@ -47,8 +47,12 @@ let receiver: Receiver;
 let http: OutboundHttp;
 let app: DeliveriesApp;
 let channel: ScriptedChannel;
-/** The real time, in ms since 1970, whatever a test makes of the clock. */
-const now = (): number => performance.timeOrigin + performance.now();
+const RealDate = Date;
+/**
+ * The real time, in ms since 1970, whatever a test makes of `Date`: the clock that PostgreSQL reads on this machine, too. One that
+ * counts on from the start of the process (`performance.timeOrigin`) would stay behind when the machine's clock is set forward.
+ */
+const now = (): number => RealDate.now();
 
 /** What the receiver asks for at the first attempt of a delivery, by its number. */
 let asked: (() => readonly string[])[];
