@@ -11,7 +11,8 @@ and that were the fastest of those tried: pg-boss fetches 1,000 at once with two
 500 and batched completion. They log nothing for a job. pg-boss keeps finished rows, as ours does; graphile-worker deletes them. Only
 ours fences what a worker writes by a token.
 
-Absolute figures differ from machine to machine, and by a fifth from run to run; compare ratios.`;
+Absolute figures differ from machine to machine, and by a fifth from run to run; compare ratios. They differ too, if less: what is a
+quarter ahead on one machine may be level on another that computes half as fast.`;
 
 export const choosing = `- **graphile-worker** when jobs are short, finished ones need no trace, and the database itself adds jobs: triggers and SQL functions can
   call \`add_job\`. It deletes what is done, so it does least. It has crontab-like schedules. It does not know NestJS or TypeORM.
