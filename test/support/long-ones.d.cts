@@ -1,0 +1,2 @@
+declare function longOnes(paths: readonly string[]): { readonly filtered: readonly string[] };
+export = longOnes;
